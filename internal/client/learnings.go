@@ -5,14 +5,12 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/knowledge/learning"
-	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/system"
 	"github.com/inquest-dev/inquest/internal/trust/audit"
@@ -225,32 +223,5 @@ func taught(ctx context.Context, st *store.Store, o Owned, all []learning.Learni
 		}
 	}
 	out.LearningReads, err = readsOf(ctx, st, o.Project, ids, cursor)
-	return out, err
-}
-
-// Rate stores a person's rating of an ended investigation. It returns a *system.InputError if a value is wrong.
-func (c *finder) Rate(ctx context.Context, in system.RateIn, by agent.Identity) (out system.Rated, err error) {
-	st, o, err := c.teacher(ctx, in.ID)
-	switch b := in.Body; {
-	case err != nil:
-		return out, err
-	case !slices.Contains(record.Verdicts(), b.Rating):
-		return out, &system.InputError{Err: fmt.Errorf("rating %q is not one of %v", b.Rating, record.Verdicts())}
-	case b.Withdraw && b.Rating != record.Inaccurate:
-		return out, &system.InputError{Err: errors.New("withdraw requires the rating inaccurate")}
-	case o.Record == nil || o.Record.EndedAt == nil:
-		return out, &system.InputError{Err: fmt.Errorf("investigation %s has not ended: only ended investigations can be rated", o.ID)}
-	}
-	r := record.Rating{Investigation: o.ID, By: by.Name, At: time.Now(), Rating: in.Body.Rating, Note: mask.Shown(ctx, in.Body.Note)}
-	var withdraw *learning.Withdrawn
-	if in.Body.Withdraw {
-		withdraw = &learning.Withdrawn{By: r.By, At: r.At, Why: r.Note}
-	}
-	if err := st.Rate(ctx, o.Project, r, withdraw, actOf(o.ID, by)); err != nil {
-		return out, err
-	}
-	if out.Taught, err = c.Taught(ctx, system.TaughtIn{ByID: system.ByID{ID: o.ID}}); err == nil {
-		out.Ratings, err = st.Ratings(ctx, o.ID)
-	}
 	return out, err
 }

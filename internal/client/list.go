@@ -31,6 +31,9 @@ func (c *reader) List(ctx context.Context, filter record.Filter) (l system.Listi
 		return l, err
 	case st == nil:
 		l.Remote = true
+		if filter.Review != "" || filter.Assignee != "" {
+			return l, system.ErrNoStore
+		}
 		l.All, err = c.visible(ctx, filter)
 		return l, err
 	}
@@ -62,6 +65,9 @@ func (c *reader) List(ctx context.Context, filter record.Filter) (l system.Listi
 		ids = append(ids, r.ID)
 	}
 	if l.Scores, err = st.LastScores(ctx, ids); err != nil {
+		return l, err
+	}
+	if l.Reviews, err = st.Reviews(ctx, l.All); err != nil {
 		return l, err
 	}
 	l.About, err = aboutAll(ctx, st, l.All)

@@ -208,11 +208,15 @@ func (c *reader) Outcome(ctx context.Context, id string) (w system.Record, err e
 	w.Executions, failed = executionsOf(ctx, st, r.ID)
 	w.Scores, unscored = st.Scores(ctx, r.ID)
 	w.Ratings, unrated = st.Ratings(ctx, r.ID)
+	reviews, unreviewed := st.Reviews(ctx, one)
+	if review, ok := reviews[r.ID]; ok {
+		w.Review = &review
+	}
 	w.UnknownCalls, unread = st.UnknownCalls(ctx, r.ID)
 	w.UnknownCalls = slices.DeleteFunc(w.UnknownCalls, func(call transcript.UnknownCall) bool { return runs(w, call) })
-	if err = errors.Join(err, failed, unscored, unrated, unread); err == nil && w.Investigation.Status.Closed() {
+	if err = errors.Join(err, failed, unscored, unrated, unreviewed, unread); err == nil && w.Investigation.Status.Closed() {
 		status := StatusOf(w.Investigation, w.Stages, w.Executions)
-		status.Score, status.Ratings = w.Score(), w.Ratings
+		status.Score, status.Ratings, status.Review = w.Score(), w.Ratings, w.Review
 		status.Notices, err = notices(ctx, st, r.ID)
 		w.Status = &status
 	}

@@ -21,6 +21,8 @@ type Filter struct {
 	Metadata  map[string]string // all of it must match
 	Since     time.Time         // started then or later; zero means any time
 	NeedsMe   bool              // waiting for a person
+	Review    ReviewState       // state of the review; empty means any
+	Assignee  string            // who claimed the review; empty means anyone
 	Open      bool              // not ended
 	// Search is a part of the workflow ID, chain or alert type. It can also be words that all occur in these, the alert, the error,
 	// the report or the summary; a word of three or more characters matches as a prefix. An empty string selects any.
@@ -41,7 +43,8 @@ type Place struct {
 // NeedsMe are the statuses of investigations that wait for a person.
 var NeedsMe = []string{string(agent.StatusWaitingApproval), string(agent.StatusWaitingAnswer), string(agent.StatusPaused)}
 
-// Selects reports whether the filter selects an investigation. It searches only the workflow ID, the chain and the alert type.
+// Selects reports whether the filter selects an investigation. It searches only the workflow ID, the chain and the alert type, and
+// ignores reviews, which are not in the record.
 func (f Filter) Selects(r Investigation) bool {
 	return f.sees(r.Project) && f.after(r) && strings.Contains(r.WorkflowID+" "+r.Chain+" "+r.AlertType, f.Search) &&
 		(f.Status == "" || r.Status == f.Status) && (f.Chain == "" || r.Chain == f.Chain) &&

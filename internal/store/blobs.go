@@ -185,6 +185,7 @@ var transferred = []transfer{
 	{"extensions", "investigation", "key"},
 	{"scores", "investigation", "n"},
 	{"ratings", "investigation", "author, claim"},
+	{"reviews", "investigation", "investigation"},
 	{"audit", "investigation", "n"},
 	{"audit_heads", "investigation", "investigation"},
 }

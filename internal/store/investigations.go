@@ -43,6 +43,9 @@ func (s investigations) StartInvestigation(ctx context.Context, r record.Investi
 		if err := forgetWaits(ctx, q, r.ID, r.Writer); err != nil {
 			return nil, err
 		}
+		if err := reviewAgain(ctx, q, r.ID, r.Writer); err != nil {
+			return nil, err
+		}
 		if err := s.addActs(ctx, q, []audit.Act{startedAct(r)}); err != nil {
 			return nil, err
 		}
@@ -61,6 +64,9 @@ func (s investigations) ReopenInvestigation(ctx context.Context, id, run string)
 		WHERE id = $1 AND (writer <> $3 OR ended_at IS NULL)`
 	return s.writeInvestigation(ctx, "reopen", record.Investigation{ID: id, Writer: run}, func(q querier) (sql.Result, error) {
 		if err := forgetWaits(ctx, q, id, run); err != nil {
+			return nil, err
+		}
+		if err := reviewAgain(ctx, q, id, run); err != nil {
 			return nil, err
 		}
 		if err := s.addActs(ctx, q, []audit.Act{resetAct(id, run)}); err != nil {
@@ -299,6 +305,12 @@ func queryOf(f Filter, db database, found searched) (query string, args []any) {
 	for _, key := range slices.Sorted(maps.Keys(f.Metadata)) {
 		pair, _ := asJSON(&map[string]string{key: f.Metadata[key]}).Value() // {"key":"value"}, as in the stored object
 		and(` AND replace(metadata, $%d, '') <> metadata`, strings.Trim(pair.(string), "{}\n"))
+	}
+	if f.Review != "" {
+		and(` AND `+reviewState+` = $%d`, f.Review)
+	}
+	if f.Assignee != "" {
+		and(` AND EXISTS (SELECT 1 FROM reviews WHERE investigation = investigations.id AND assignee = $%d)`, textColumn{&f.Assignee})
 	}
 	if f.NeedsMe {
 		query += ` AND status IN ('` + strings.Join(record.NeedsMe, `', '`) + `')`

@@ -8,11 +8,8 @@ import (
 	"slices"
 
 	"github.com/inquest-dev/inquest/internal/agent"
-	"github.com/inquest-dev/inquest/internal/knowledge/learning"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/transcript"
-	"github.com/inquest-dev/inquest/internal/trust/audit"
-	"github.com/inquest-dev/inquest/internal/trust/mask"
 )
 
 const (
@@ -314,54 +311,4 @@ func forgetWaits(ctx context.Context, q querier, investigation, run string) erro
 func stopWaiting(ctx context.Context, q querier, investigation string) error {
 	_, err := q.ExecContext(ctx, `DELETE FROM waiting WHERE investigation = $1`, investigation)
 	return err
-}
-
-const ratingColumns = `investigation, author, at, rating, note`
-
-func ratingFields(r *record.Rating) []any {
-	return []any{&r.Investigation, textColumn{&r.By}, timeColumn{&r.At}, &r.Rating, textColumn{&r.Note}}
-}
-
-// Ratings returns people's ratings of an investigation, oldest first.
-func (s outcomes) Ratings(ctx context.Context, investigation string) ([]record.Rating, error) {
-	all, err := ratingsOf(ctx, s.db.reader, investigation)
-	return all, doing(s.db.explain(err), "read the ratings of %s", investigation)
-}
-
-func ratingsOf(ctx context.Context, q querier, investigation string) ([]record.Rating, error) {
-	const query = `SELECT ` + ratingColumns + ` FROM ratings WHERE investigation = $1 AND claim = '' ORDER BY at, author`
-	return selectAll(ctx, q, ratingFields, query, investigation)
-}
-
-// Rate stores a person's rating of an investigation in place of that person's last one. While any person rates it inaccurate, its
-// judgements of earlier learnings do not count. Unless withdraw is nil, everything that it taught is withdrawn in the same transaction.
-func (s lessons) Rate(ctx context.Context, project string, r record.Rating, withdraw *learning.Withdrawn, who audit.Act) error {
-	r.At = storedTime(r.At)
-	err := s.writeRecords(ctx, r.Investigation, func(q querier) error {
-		l, err := s.changeLearnings(ctx, q, project)
-		if err != nil {
-			return err
-		}
-		const columns = ratingColumns + `, claim`
-		query := insertInto("ratings", columns) + `ON CONFLICT (investigation, author, claim) ` + overwrite("at, rating, note")
-		if _, err := q.ExecContext(ctx, query, append(ratingFields(&r), "")...); err != nil {
-			return err
-		}
-		rated := who
-		rated.What, rated.Detail = audit.Rated, audit.Detail("rating", string(r.Rating), "note", mask.Shown(ctx, r.Note))
-		acts := []audit.Act{rated}
-		if withdraw != nil {
-			_, withdrawn, err := l.withdraw(ctx, r.Investigation, *withdraw, who)
-			if err != nil {
-				return err
-			}
-			acts = append(acts, withdrawn...)
-		}
-		settled, err := l.settle(ctx, r.Investigation, who)
-		if err != nil {
-			return err
-		}
-		return s.addActs(ctx, q, append(acts, settled...))
-	})
-	return doing(err, "rate %s", r.Investigation)
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/knowledge/learning"
-	"github.com/inquest-dev/inquest/internal/record"
 )
 
 // Learner shows and changes what investigations taught.
@@ -19,8 +18,6 @@ type Learner interface {
 	Taught(ctx context.Context, in TaughtIn) (Taught, error)
 	// WithdrawLearnings withdraws all learnings from an investigation in one step.
 	WithdrawLearnings(ctx context.Context, in WithdrawIn, by agent.Identity) (Taught, error)
-	// Rate stores a person's rating of an ended investigation.
-	Rate(ctx context.Context, in RateIn, by agent.Identity) (Rated, error)
 }
 
 // Learning is a lesson from an investigation for later ones of its project.
@@ -90,25 +87,6 @@ type Judged struct {
 	Learning string `json:"learning"`
 	Confirms bool   `json:"confirms" doc:"true if it confirmed the learning, false if it contradicted it"`
 	Undone   bool   `json:"undone,omitempty" doc:"no longer counts: the investigation was rated inaccurate, or its learnings were withdrawn"`
-}
-
-// RateIn rates an investigation.
-type RateIn struct {
-	ByID
-	Body RateBody
-}
-
-// RateBody is a person's rating.
-type RateBody struct {
-	Rating   record.Verdict `json:"rating" enum:"accurate,partly,inaccurate" doc:"your rating; replaces your earlier one"`
-	Note     string         `json:"note,omitempty" maxLength:"2000" doc:"what was right or wrong, such as the actual cause"`
-	Withdraw bool           `json:"withdraw,omitempty" doc:"also withdraw this investigation's learnings; only with the rating inaccurate"`
-}
-
-// Rated is an investigation after a rating.
-type Rated struct {
-	Taught
-	Ratings []record.Rating `json:"ratings" doc:"all ratings of the investigation, oldest first"`
 }
 
 // LearningsIn selects learnings of a project.

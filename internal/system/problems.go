@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/virtual"
 	"github.com/inquest-dev/inquest/workflows"
 )
@@ -45,6 +46,7 @@ var Problems = []struct {
 }{
 	{virtual.ErrTaken, "taken"},
 	{virtual.ErrChanged, "changed"},
+	{record.ErrReviewState, "review-state"},
 	{ErrEnded, "ended"},
 	{ErrRefused, "refused"},
 	{ErrTooLate, "too-late"},

@@ -34,6 +34,8 @@ type Record struct {
 	Scores []record.Score `json:"scores,omitempty"`
 	// Ratings are those of people, oldest first.
 	Ratings []record.Rating `json:"ratings,omitempty"`
+	// Review is nil while the investigation runs and nobody has claimed it.
+	Review *record.Review `json:"review,omitempty"`
 	// Questions are those that people have to answer.
 	Questions []record.Question `json:"questions,omitempty"`
 	// UnknownCalls may or may not have taken effect, unless their late answers say so. Running calls are not included.
@@ -91,6 +93,8 @@ type Listing struct {
 	About map[string]string
 	// Scores holds the last score of each judged investigation, by ID.
 	Scores map[string]int
+	// Reviews holds the reviews of ended or claimed investigations, by ID.
+	Reviews map[string]record.Review
 }
 
 // Event is something that happened in a followed investigation. One of its fields is set.

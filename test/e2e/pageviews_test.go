@@ -95,6 +95,7 @@ func TestLongPageViews(t *testing.T) {
 	p.handsOn(root, id)
 	p.sendsBack(root)
 	p.judges(root)
+	p.reviews(root)
 	p.talks(root, hold, dev)
 	p.looksAround(root)
 	root.cites()
@@ -197,6 +198,19 @@ func (p *pageWorld) judges(v *visitor) {
 	p.t.Helper()
 	v.click(".actions button", "Score")
 	v.shows("73", "of 100", "requested by root")
+}
+
+// reviews claims the review and rates the result.
+func (p *pageWorld) reviews(v *visitor) {
+	p.t.Helper()
+	v.shows("Needs review")
+	v.click(".review button", "Claim")
+	v.shows("Claimed for review by root")
+	v.click(".actions button", "Rate")
+	v.do("rate", chromedp.Click("dialog input[value=partly]"), chromedp.SendKeys("dialog textarea", "the disk, not the pool"))
+	v.accessible("rating")
+	v.click("dialog button.primary", "Rate")
+	v.shows("Reviewed by root", "partly", "the disk, not the pool")
 }
 
 // talks talks with an agent about an investigation, and continues when the server is back.

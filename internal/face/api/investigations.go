@@ -42,7 +42,8 @@ func (h investigations) routes(to *Server) {
 func (h investigations) listInvestigations(ctx context.Context, in *system.ListIn) (*body[system.Page[system.Listed]], error) {
 	filter := record.Filter{
 		Status: agent.Status(in.Status), Chain: in.Chain, AlertType: in.AlertType, Tenant: in.Tenant, Session: in.Session,
-		Since: in.Since, NeedsMe: in.NeedsMe, Search: in.Search, NamesOnly: in.NamesOnly, Limit: in.Limit + 1,
+		Since: in.Since, NeedsMe: in.NeedsMe, Review: record.ReviewState(in.Review), Assignee: in.Assignee,
+		Search: in.Search, NamesOnly: in.NamesOnly, Limit: in.Limit + 1,
 	}
 	var err error
 	if filter.Projects, err = accessOf(ctx).within(in.Project); err != nil {
@@ -81,6 +82,9 @@ func (h investigations) listInvestigations(ctx context.Context, in *system.ListI
 		item := system.Listed{Investigation: shown(r), About: l.About[r.ID]}
 		if score, ok := l.Scores[r.ID]; ok {
 			item.Score = &score
+		}
+		if review, ok := l.Reviews[r.ID]; ok {
+			item.Review = &review
 		}
 		out.Items = append(out.Items, item)
 	}
@@ -171,7 +175,8 @@ func (h investigations) getInvestigation(ctx context.Context, in *system.ByID) (
 		}
 		out.Investigation, out.Status = shown(w.Investigation), w.Status
 		out.Stages, out.Executions = append(out.Stages, w.Stages...), append(out.Executions, w.Executions...)
-		out.Scores, out.Ratings, out.UnknownCalls = append(out.Scores, w.Scores...), w.Ratings, w.UnknownCalls
+		out.Scores, out.UnknownCalls = append(out.Scores, w.Scores...), w.UnknownCalls
+		out.Ratings, out.Review = w.Ratings, w.Review
 	}
 	if brief := report.BriefOf(out.Investigation, nil); !brief.Empty() {
 		out.Brief = &brief

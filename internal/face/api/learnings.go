@@ -17,7 +17,6 @@ func (h learnings) routes(to *Server) {
 	register(to, system.DeleteLearning, h.delete)
 	register(to, system.GetTaught, h.taught)
 	register(to, system.WithdrawLearnings, h.withdraw)
-	register(to, system.Rate, h.rate)
 }
 
 // sender returns who sent the request.
@@ -76,14 +75,5 @@ func (h learnings) withdraw(ctx context.Context, in *system.WithdrawIn) (*body[s
 		return nil, err
 	}
 	out, err := h.opts.System.WithdrawLearnings(ctx, system.WithdrawIn{ByID: system.ByID{ID: o.ID}, Body: in.Body}, sender(ctx))
-	return reply(out), err
-}
-
-func (h learnings) rate(ctx context.Context, in *system.RateIn) (*body[system.Rated], error) {
-	o, err := h.owned(ctx, in.ID)
-	if err != nil {
-		return nil, err
-	}
-	out, err := h.opts.System.Rate(ctx, system.RateIn{ByID: system.ByID{ID: o.ID}, Body: in.Body}, sender(ctx))
 	return reply(out), err
 }

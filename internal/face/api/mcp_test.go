@@ -102,18 +102,19 @@ func deciding(t *testing.T, decide string) *world {
 
 // toolArguments are calls that work in the world of TestMCPRoles.
 var toolArguments = map[string]any{
-	"list_chains":         map[string]any{},
-	"start_investigation": map[string]any{"chain": "shop", "data": "it is slow"},
-	"get_investigation":   map[string]any{"id": "ours"},
-	"list_investigations": map[string]any{},
-	"get_transcript":      map[string]any{"id": "ours"},
-	"get_evidence":        map[string]any{"id": "ours"},
-	"list_inbox":          map[string]any{},
-	"list_learnings":      map[string]any{},
-	"rate_investigation":  map[string]any{"id": "ours", "rating": "accurate"},
-	"steer_investigation": map[string]any{"id": "ours", "action": "pause"},
-	"answer_question":     map[string]any{"id": "ours", "question": "q1", "text": "yes"},
-	"decide_call":         map[string]any{"id": "ours", "call": "c", "digest": "0123456789ab"},
+	"list_chains":          map[string]any{},
+	"start_investigation":  map[string]any{"chain": "shop", "data": "it is slow"},
+	"get_investigation":    map[string]any{"id": "ours"},
+	"list_investigations":  map[string]any{},
+	"get_transcript":       map[string]any{"id": "ours"},
+	"get_evidence":         map[string]any{"id": "ours"},
+	"list_inbox":           map[string]any{},
+	"list_learnings":       map[string]any{},
+	"rate_investigation":   map[string]any{"id": "ours", "rating": "accurate"},
+	"review_investigation": map[string]any{"id": "ours", "action": "claim"},
+	"steer_investigation":  map[string]any{"id": "ours", "action": "pause"},
+	"answer_question":      map[string]any{"id": "ours", "question": "q1", "text": "yes"},
+	"decide_call":          map[string]any{"id": "ours", "call": "c", "digest": "0123456789ab"},
 }
 
 // Each role sees the tools that it may use and cannot call others. Things that belong to another project are hidden.
@@ -122,7 +123,7 @@ func TestMCPRoles(t *testing.T) {
 	w := deciding(t, "ask")
 	w.investigation("ours", "payments")
 	roles := map[string]string{"start_investigation": "operator", "steer_investigation": "operator",
-		"rate_investigation": "operator", "answer_question": "approver",
+		"rate_investigation": "operator", "review_investigation": "operator", "answer_question": "approver",
 		"decide_call": "approver"}
 	for _, token := range []string{"", "nobody"} {
 		if _, err := w.dial(token, nil); err == nil || !strings.Contains(err.Error(), "Unauthorized") {

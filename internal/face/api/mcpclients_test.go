@@ -32,7 +32,7 @@ func TestMCPClients(t *testing.T) {
 	for n, got := range all {
 		want := received{
 			Tools: "get_evidence get_investigation get_transcript list_chains list_inbox list_investigations list_learnings rate_investigation " +
-				"start_investigation steer_investigation",
+				"review_investigation start_investigation steer_investigation",
 			Started: "running", Ended: "running", Refused: "nothing with this ID exists in your projects", Report: "it is the pool of payments",
 			Progress: true, Prompt: true, Lists: true, Transcript: []string{"found it"},
 		}

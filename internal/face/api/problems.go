@@ -40,6 +40,7 @@ var kinds = []struct {
 }{
 	{virtual.ErrTaken, http.StatusConflict, ""},
 	{virtual.ErrChanged, http.StatusPreconditionFailed, ""},
+	{record.ErrReviewState, http.StatusConflict, ""},
 	{record.ErrNotFound, http.StatusNotFound, notVisible},
 	{system.ErrEnded, http.StatusConflict, ""},
 	{system.ErrRefused, http.StatusConflict, ""},

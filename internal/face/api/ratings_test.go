@@ -1,6 +1,7 @@
 package api
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -54,7 +55,7 @@ func TestRate(t *testing.T) {
 	}
 	whole := read[system.Whole](w, "viewer", "GET", "/api/v1/investigations/wrong", nil)
 	status := read[system.Standing](w, "viewer", "GET", "/api/v1/investigations/wrong/status", nil)
-	if len(whole.Ratings) != 1 || whole.Ratings[0] != out.Ratings[0] || len(status.Ratings) != 1 {
+	if len(whole.Ratings) != 1 || !reflect.DeepEqual(whole.Ratings, out.Ratings) || len(status.Ratings) != 1 {
 		t.Errorf("the record has %+v, the status %+v", whole.Ratings, status.Ratings)
 	}
 	for _, body := range []string{`{"rating":"great"}`, `{}`, `{"rating":"partly","withdraw":true}`} {

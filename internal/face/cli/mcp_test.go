@@ -58,7 +58,7 @@ func TestMCP(t *testing.T) {
 		t.Fatalf("%v\n%s", err, &said.text)
 	}
 	tools, err := session.ListTools(t.Context(), nil)
-	if err != nil || len(tools.Tools) != 11 {
+	if err != nil || len(tools.Tools) != 12 {
 		t.Errorf("%+v, %v", tools, err)
 	}
 	for name, want := range map[string]string{"list_chains": "chains", "list_investigations": "Temporal is not responding",

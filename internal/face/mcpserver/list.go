@@ -8,6 +8,7 @@ import (
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/kit/clip"
+	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/system"
 )
 
@@ -27,6 +28,7 @@ type Outline struct {
 	Caveats   []string        `json:"caveats,omitempty" nullable:"false" doc:"limits of the report: repeat them whenever you state the cause"`
 	Summary   string          `json:"summary,omitempty"`
 	Score     *int            `json:"score,omitempty" doc:"score from 0 to 100"`
+	Review    *record.Review  `json:"review,omitempty" doc:"state of people's review; absent means that it is not due yet"`
 	StartedAt time.Time       `json:"started_at,omitzero"`
 	EndedAt   *time.Time      `json:"ended_at,omitempty"`
 }
@@ -35,7 +37,7 @@ func outlineOf(r system.Listed) Outline {
 	return Outline{
 		ID: r.ID, Project: r.Project, Chain: r.Chain, AlertType: r.AlertType, About: r.About, Status: r.Status, EndReason: r.EndReason,
 		Error: clip.Line(r.Error, maxLine), Caveats: r.Envelope.Caveats(),
-		Summary: r.Envelope.Summary, Score: r.Score, StartedAt: r.StartedAt, EndedAt: r.EndedAt,
+		Summary: r.Envelope.Summary, Score: r.Score, Review: r.Review, StartedAt: r.StartedAt, EndedAt: r.EndedAt,
 	}
 }
 
@@ -66,6 +68,7 @@ type listArgs struct {
 	Search  string    `json:"q,omitempty" maxLength:"200" doc:"words of the alert, report or names, or part of an ID, chain or alert type"`
 	Since   time.Time `json:"since,omitzero" doc:"only investigations started at or after this time"`
 	NeedsMe bool      `json:"needs_me,omitempty" doc:"only investigations that need a person's attention"`
+	Review  string    `json:"review,omitempty" enum:"needs_review,in_progress,reviewed" doc:"only those with this state of the review"`
 	Project string    `json:"project,omitempty" maxLength:"63"`
 	Limit   int       `json:"limit,omitempty" minimum:"1" maximum:"100" default:"20"`
 	Cursor  string    `json:"cursor,omitempty" maxLength:"2000" doc:"value of next in the previous page"`
@@ -79,7 +82,7 @@ type listOut struct {
 
 func (m *server) listTool(ctx context.Context, _ *mcp.CallToolRequest, in listArgs) (listOut, error) {
 	found, err := do(ctx, m, system.ListInvestigations, system.ListIn{
-		Status: in.Status, Chain: in.Chain, Search: in.Search, Since: in.Since, NeedsMe: in.NeedsMe, Project: in.Project,
+		Status: in.Status, Chain: in.Chain, Search: in.Search, Since: in.Since, NeedsMe: in.NeedsMe, Review: in.Review, Project: in.Project,
 		Limit: in.Limit, Cursor: in.Cursor,
 	})
 	out := listOut{Items: []Outline{}, Next: found.Next, Notice: untrusted}

@@ -323,6 +323,12 @@ func (m *server) steering() {
 		description: "Record the person's rating of a finished investigation's result. Use it only with the person's own " +
 			"rating. Returns the learnings from the investigation and the investigations that received them.",
 	}, m.rateTool)
+	addTool(m, toolSpec{
+		row: system.Review.Operation, title: "Review an investigation",
+		description: "Change the state of the review of an investigation: claim it for the person (also from another one), release it, " +
+			"acknowledge it (completes the review without a rating, and deletes the person's own), or reopen it. A rating with " +
+			"rate_investigation completes the review too.",
+	}, m.reviewTool)
 }
 
 type rateArgs struct {
@@ -338,6 +344,15 @@ type ratedOut struct {
 func (m *server) rateTool(ctx context.Context, _ *mcp.CallToolRequest, in rateArgs) (ratedOut, error) {
 	out, err := do(ctx, m, system.Rate, system.RateIn{ByID: system.ByID{ID: in.ID}, Body: in.RateBody})
 	return ratedOut{out, untrusted}, err
+}
+
+type reviewArgs struct {
+	ID string `json:"id" minLength:"1" maxLength:"1000"`
+	system.ReviewBody
+}
+
+func (m *server) reviewTool(ctx context.Context, _ *mcp.CallToolRequest, in reviewArgs) (record.Review, error) {
+	return do(ctx, m, system.Review, system.ReviewIn{ByID: system.ByID{ID: in.ID}, Body: in.ReviewBody})
 }
 
 // action is the name of a signal that the tool sends, or of the operation that cancels.

@@ -29,7 +29,7 @@ type tab struct {
 	address string
 }
 
-// newTab serves the page. Paths of the API without a handler are not found.
+// newTab serves the page. Paths of the API without a handler are not found. A path may begin with a method other than GET.
 func newTab(t *testing.T, handlers map[string]http.HandlerFunc) tab {
 	t.Helper()
 	page, err := Handler()
@@ -40,7 +40,11 @@ func newTab(t *testing.T, handlers map[string]http.HandlerFunc) tab {
 	mux.Handle("/", page)
 	mux.HandleFunc("/api/", http.NotFound)
 	for path, handler := range handlers {
-		mux.HandleFunc("GET /api/v1/"+path, handler)
+		method, path, found := strings.Cut(path, " ")
+		if !found {
+			method, path = http.MethodGet, method
+		}
+		mux.HandleFunc(method+" /api/v1/"+path, handler)
 	}
 	server := httptest.NewServer(mux)
 	t.Cleanup(func() {

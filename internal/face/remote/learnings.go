@@ -37,8 +37,3 @@ func (l *learner) Taught(ctx context.Context, in system.TaughtIn) (system.Taught
 func (l *learner) WithdrawLearnings(ctx context.Context, in system.WithdrawIn, _ agent.Identity) (system.Taught, error) {
 	return do(ctx, l, system.WithdrawLearnings, in)
 }
-
-// Rate rates an investigation.
-func (l *learner) Rate(ctx context.Context, in system.RateIn, _ agent.Identity) (system.Rated, error) {
-	return do(ctx, l, system.Rate, in)
-}

@@ -19,15 +19,16 @@ import (
 
 // The client implements what commands use.
 var (
-	_ system.Starter = (*Client)(nil)
-	_ system.Reader  = (*Client)(nil)
-	_ system.Decider = (*Client)(nil)
-	_ system.Steerer = (*Client)(nil)
-	_ system.Talker  = (*Client)(nil)
-	_ system.Maker   = (*Client)(nil)
-	_ system.Learner = (*Client)(nil)
-	_ system.Keeper  = (*Client)(nil)
-	_ system.Caller  = (*Client)(nil)
+	_ system.Starter  = (*Client)(nil)
+	_ system.Reader   = (*Client)(nil)
+	_ system.Decider  = (*Client)(nil)
+	_ system.Steerer  = (*Client)(nil)
+	_ system.Talker   = (*Client)(nil)
+	_ system.Maker    = (*Client)(nil)
+	_ system.Learner  = (*Client)(nil)
+	_ system.Reviewer = (*Client)(nil)
+	_ system.Keeper   = (*Client)(nil)
+	_ system.Caller   = (*Client)(nil)
 )
 
 // anything answers every operation: it has the fields that any of them must have.
@@ -81,6 +82,7 @@ func TestOperations(t *testing.T) {
 		"DeleteLearning": r.DeleteLearning(ctx, system.LearningIn{Learning: "L1"}, agent.Identity{}),
 		"Withdraw":       failed(r.WithdrawLearnings(ctx, system.WithdrawIn{ByID: system.ByID{ID: id}}, agent.Identity{})),
 		"Rate":           failed(r.Rate(ctx, system.RateIn{ByID: system.ByID{ID: id}}, agent.Identity{})),
+		"Review":         failed(r.Review(ctx, system.ReviewIn{ByID: system.ByID{ID: id}}, agent.Identity{})),
 		"RunTool":        failed(r.RunTool(ctx, "k.get", "", "{}", true)),
 	} {
 		if err != nil {

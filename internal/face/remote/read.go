@@ -82,11 +82,12 @@ func (r *Client) List(ctx context.Context, f record.Filter) (l system.Listing, e
 	asked := system.ListIn{
 		Status: string(f.Status), Chain: f.Chain, AlertType: f.AlertType, Tenant: f.Tenant, Session: f.Session,
 		Project: strings.Join(f.Projects, ""), Since: f.Since, NeedsMe: f.NeedsMe, Search: f.Search, NamesOnly: f.NamesOnly,
+		Review: string(f.Review), Assignee: f.Assignee,
 	}
 	for key, value := range f.Metadata {
 		asked.Meta = append(asked.Meta, key+"="+value)
 	}
-	l.About, l.Scores = map[string]string{}, map[string]int{}
+	l.About, l.Scores, l.Reviews = map[string]string{}, map[string]int{}, map[string]record.Review{}
 	for {
 		asked.Limit = mostListed
 		if f.Limit > 0 {
@@ -100,6 +101,9 @@ func (r *Client) List(ctx context.Context, f record.Filter) (l system.Listing, e
 			l.All = append(l.All, one.Investigation)
 			if l.About[one.ID] = one.About; one.Score != nil {
 				l.Scores[one.ID] = *one.Score
+			}
+			if one.Review != nil {
+				l.Reviews[one.ID] = *one.Review
 			}
 		}
 		if found.Next == "" || f.Limit > 0 && len(l.All) >= f.Limit {
@@ -118,7 +122,7 @@ func (r *Client) Outcome(ctx context.Context, id string) (system.Record, error) 
 	w, err := do(ctx, r, system.GetInvestigation, system.ByID{ID: id})
 	return system.Record{
 		Investigation: w.Investigation, Stages: w.Stages, Executions: w.Executions, Scores: w.Scores, Ratings: w.Ratings,
-		Status: w.Status, UnknownCalls: w.UnknownCalls,
+		Review: w.Review, Status: w.Status, UnknownCalls: w.UnknownCalls,
 	}, err
 }
 

@@ -31,6 +31,10 @@ const (
 	verbAnswer  = "answer"  // a question, with a text
 	verbAccept  = "accept"  // a confirmation or a review
 	verbReject  = "reject"  // a confirmation or a review, with a reason
+
+	// The rest of these is a record.Verdict or a record.ReviewAction.
+	verbRate   = "rate-"
+	verbReview = "review-"
 )
 
 // askPrefix begins the kinds of messages about a call or a question.
@@ -179,6 +183,8 @@ func (t *thread) questionContent(q record.Question) content {
 var buttonTexts = map[string]string{
 	verbApprove: "Approve", verbDeny: "Deny …", verbEdit: "Edit and approve …",
 	verbAnswer: "Answer …", verbAccept: "Approve", verbReject: "Reject …",
+	rateAccurate: "Accurate …", ratePartly: "Partly accurate …", rateInaccurate: "Inaccurate …",
+	reviewAcknowledge: "Acknowledge", reviewClaim: "Claim the review",
 }
 
 // with adds buttons.

@@ -20,9 +20,9 @@ func call(name, arguments string) record.Approval {
 }
 
 // submit submits the newest modal, and returns Slack's answer.
-func (w *world) submit(user, view, text string) string {
+func (w *world) submit(user, view string, texts ...string) string {
 	views := w.Views()
-	return w.Submit(user, view, views[len(views)-1], text)
+	return w.Submit(user, view, views[len(views)-1], texts...)
 }
 
 // did reports whether exactly one operation was carried out that contains all of some texts.

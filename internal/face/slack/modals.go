@@ -22,20 +22,25 @@ type place struct {
 	Thread  string `json:"t"`
 }
 
-// modals are the modals by verb: their title, the label of their only input, and whether that may stay empty.
+// modals are the modals by verb: their title, the label of their input, whether that may stay empty, and whether they also ask what was
+// done about the incident.
 var modals = map[string]struct {
-	title, label string
-	optional     bool
+	title, label     string
+	optional, action bool
 }{
-	verbDeny:   {"Deny the call", "Reason, shown to the agent", true},
-	verbEdit:   {"Edit and approve", "Arguments in JSON", false},
-	verbAnswer: {"Answer the question", "Answer", false},
-	verbReject: {"Reject", "Reason", true},
+	verbDeny:       {"Deny the call", "Reason, shown to the agent", true, false},
+	verbEdit:       {"Edit and approve", "Arguments in JSON", false, false},
+	verbAnswer:     {"Answer the question", "Answer", false, false},
+	verbReject:     {"Reject", "Reason", true, false},
+	rateAccurate:   {"Rate as accurate", "Note", true, true},
+	ratePartly:     {"Rate as partly accurate", "What was right or wrong", true, true},
+	rateInaccurate: {"Rate as inaccurate", "What was wrong, such as the actual cause", true, true},
 }
 
 const (
-	fieldText = "text" // ID of the input of a modal
-	maxField  = 3000   // characters of an input
+	fieldText   = "text"   // ID of the input of a modal
+	fieldAction = "action" // ID of the input for what was done
+	maxField    = 3000     // characters of an input
 )
 
 // pressed takes a button. One with a modal opens it: nothing is decided before the person submits it.
@@ -49,10 +54,25 @@ func (f *Face) pressed(ctx context.Context, c slack.InteractionCallback, action 
 	if !ok {
 		return f.take(ctx, "press "+in.Channel+" "+c.Message.Timestamp+" "+action.ActionID+" "+in.User+" "+action.ActionTs, in)
 	}
-	field := slack.NewPlainTextInputBlockElement(nil, fieldText)
-	field.Multiline, field.MaxLength = true, maxField
-	if action.ActionID == verbDeny {
-		field.MaxLength = workflows.MaxReason
+	input := func(id, label string, most int) (*slack.InputBlock, *slack.PlainTextInputBlockElement) {
+		field := slack.NewPlainTextInputBlockElement(nil, id)
+		field.Multiline, field.MaxLength = true, most
+		return slack.NewInputBlock(id, plain(label), nil, field), field
+	}
+	most := maxField
+	switch {
+	case action.ActionID == verbDeny:
+		most = workflows.MaxReason
+	case modal.action:
+		most = maxRating
+	}
+	block, field := input(fieldText, modal.label, most)
+	block.Optional = modal.optional
+	blocks := []slack.Block{block}
+	if modal.action {
+		done, _ := input(fieldAction, "Action taken", most)
+		done.Optional = true
+		blocks = append(blocks, done)
 	}
 	if action.ActionID == verbEdit {
 		a, err := f.pending(ctx, in)
@@ -66,16 +86,15 @@ func (f *Face) pressed(ctx context.Context, c slack.InteractionCallback, action 
 	if err != nil {
 		return err
 	}
-	plain := func(text string) *slack.TextBlockObject {
-		return slack.NewTextBlockObject(slack.PlainTextType, text, false, false)
-	}
-	block := slack.NewInputBlock(fieldText, plain(modal.label), nil, field)
-	block.Optional = modal.optional
 	_, err = f.api.OpenViewContext(ctx, c.TriggerID, slack.ModalViewRequest{
 		Type: slack.VTModal, CallbackID: action.ActionID, PrivateMetadata: string(private), Title: plain(modal.title),
-		Submit: plain("Send"), Close: plain("Cancel"), Blocks: slack.Blocks{BlockSet: []slack.Block{block}},
+		Submit: plain("Send"), Close: plain("Cancel"), Blocks: slack.Blocks{BlockSet: blocks},
 	})
 	return err
+}
+
+func plain(text string) *slack.TextBlockObject {
+	return slack.NewTextBlockObject(slack.PlainTextType, text, false, false)
 }
 
 var errGone = errors.New("the call is no longer pending")
@@ -104,6 +123,7 @@ func (f *Face) submitted(ctx context.Context, c slack.InteractionCallback) (answ
 	}
 	in := input{Kind: c.View.CallbackID, User: c.User.ID, Channel: where.Channel, Thread: where.Thread, Press: &where.press}
 	in.Text = strings.TrimSpace(c.View.State.Values[fieldText][fieldText].Value)
+	in.Action = strings.TrimSpace(c.View.State.Values[fieldAction][fieldAction].Value)
 	wrong := func(why string) (any, error) {
 		return slack.NewErrorsViewSubmissionResponse(map[string]string{fieldText: why}), nil
 	}
@@ -142,7 +162,7 @@ func (w work) press(ctx context.Context) error {
 		_, err := do(ctx, w.Face, system.Answer, system.Steer[system.AnswerBody]{ByID: to, Body: body})
 		return w.outcome(ctx, to.ID, system.Answer.Name, err)
 	}
-	return nil
+	return w.review(ctx)
 }
 
 // outcome says why a decision failed. It may be that an earlier attempt carried it out, and that the process was killed before this was

@@ -38,6 +38,7 @@ type input struct {
 	Thread  string `json:"thread,omitempty"`
 	TS      string `json:"ts,omitempty"`
 	Text    string `json:"text,omitempty"`
+	Action  string `json:"action,omitempty"` // what was done about the incident
 	Mention bool   `json:"mention,omitempty"`
 	Press   *press `json:"press,omitempty"`
 }
@@ -268,8 +269,10 @@ const usageExample = "`/inquest checkout has been slow since 14:00`"
 // take stores an input, masked. Once it has returned nil, the input is carried out even if this process ends.
 func (f *Face) take(ctx context.Context, id string, in input) error {
 	var err error
-	if in.Text, err = f.opts.Mask(ctx, in.Text); err != nil {
-		return err
+	for _, text := range []*string{&in.Text, &in.Action} {
+		if *text, err = f.opts.Mask(ctx, *text); err != nil {
+			return err
+		}
 	}
 	body, err := json.Marshal(in)
 	if err != nil {

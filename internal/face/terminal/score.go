@@ -36,14 +36,40 @@ func Score(r record.Score) string {
 	return out
 }
 
-// RatingLine formats a person's rating in one line.
-func RatingLine(r record.Rating) string {
+// RatingLines formats a person's rating, and those of single claims below it.
+func RatingLines(r record.Rating) []string {
 	line := "rated " + string(r.Rating)
 	if r.By != "" {
 		line += " by " + r.By
 	}
 	if r.Note != "" {
 		line += ": " + r.Note
+	}
+	if r.ActionTaken != "" {
+		line += " · action taken: " + r.ActionTaken
+	}
+	lines := []string{CleanLine(line)}
+	for _, claim := range r.Claims {
+		line = fmt.Sprintf("claim %d %s: %s", claim.Claim, claim.Rating, claim.Text)
+		if claim.Note != "" {
+			line += " · " + claim.Note
+		}
+		lines = append(lines, "  "+CleanLine(line))
+	}
+	return lines
+}
+
+// ReviewLine formats the state of a review in one line.
+func ReviewLine(r record.Review) string {
+	line, who := "needs review", ""
+	switch r.State {
+	case record.InReview:
+		line, who = "claimed for review", r.Assignee
+	case record.Reviewed:
+		line, who = "reviewed", r.Reviewer
+	}
+	if who != "" {
+		line += " by " + who
 	}
 	return CleanLine(line)
 }

@@ -1,10 +1,13 @@
 package storetest
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
+	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/knowledge/learning"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/store"
@@ -30,7 +33,8 @@ func testRatings(t *testing.T, open opener) {
 	rate := func(of, by string, verdict record.Verdict, withdraw *learning.Withdrawn) {
 		t.Helper()
 		r := record.Rating{Investigation: of, By: by, At: now, Rating: verdict, Note: "note of " + by}
-		ok(t, s.Rate(ctx, "", r, withdraw, audit.Act{Investigation: of, At: now, Who: by, Channel: "test"}))
+		who := audit.Act{Investigation: of, At: now, Who: by, Channel: "test"}
+		ok(t, s.Rate(ctx, record.Investigation{ID: of, EndedAt: &now}, r, withdraw, who))
 	}
 	expect := func(what string, want []learning.Learning, found []int64, undone bool) {
 		t.Helper()
@@ -73,6 +77,136 @@ func testRatings(t *testing.T, open opener) {
 	}))
 	same(t, "acts", acts, map[string]int{
 		"rated ": 6, "learning-withdrawn L3": 1, "learning-judged L1": 3, "learning-judged L2": 3,
+	})
+}
+
+// reviewed is a store with investigations that people review.
+type reviewed struct {
+	*testing.T
+	*store.Store
+	all []record.Investigation
+	now time.Time
+}
+
+// reviews makes an investigation for each status.
+func reviews(t *testing.T, open opener, all ...agent.Status) *reviewed {
+	w := &reviewed{T: t, Store: learnings(open), now: time.Now().UTC().Truncate(time.Second)}
+	for n, status := range all {
+		r := investigation(fmt.Sprint(n), fmt.Sprint(n), 1)
+		r.Writer = "first"
+		ok(t, w.StartInvestigation(t.Context(), r))
+		if status.Closed() {
+			r = finished(r, status)
+			ok(t, w.FinishInvestigation(t.Context(), r))
+		}
+		w.all = append(w.all, r)
+	}
+	return w
+}
+
+// act carries out an action on an investigation, and rate rates it.
+func (w *reviewed) act(n int, by string, action record.ReviewAction) error {
+	who := audit.Act{Investigation: w.all[n].ID, At: w.now, Who: by, Channel: "test"}
+	_, err := w.ChangeReview(w.Context(), w.all[n], action, w.now, who)
+	return err
+}
+
+func (w *reviewed) rate(n int, r record.Rating) {
+	w.Helper()
+	ok(w.T, w.Rate(w.Context(), w.all[n], r, nil, audit.Act{Investigation: w.all[n].ID, At: w.now, Who: r.By, Channel: "test"}))
+}
+
+// states checks the states of the reviews, and that lists select by them.
+func (w *reviewed) states(want ...record.ReviewState) {
+	w.Helper()
+	reviews := must(w.Reviews(w.Context(), w.all))(w.T)
+	for n, r := range w.all {
+		same(w.T, "state of "+r.ID, reviews[r.ID].State, want[n])
+		for _, state := range record.ReviewStates() {
+			listed := must(w.Investigations(w.Context(), store.Filter{Review: state}))(w.T)
+			is := slices.ContainsFunc(listed, func(one record.Investigation) bool { return one.ID == r.ID })
+			if is != (state == want[n]) {
+				w.Errorf("%s is %q; in the list of those that are %q: %t", r.ID, want[n], state, is)
+			}
+		}
+	}
+}
+
+// testReviews: people's actions change the state of a review, and lists select by it.
+func testReviews(t *testing.T, open opener) {
+	w := reviews(t, open, agent.StatusCompleted, agent.StatusFailed, agent.StatusCancelled, agent.StatusRunning)
+	const done, failed, stopped, running = 0, 1, 2, 3
+	ctx := t.Context()
+	w.states(record.NeedsReview, record.NeedsReview, record.Reviewed, "")
+	ok(t, w.act(done, "ana", record.ReviewClaim))
+	ok(t, w.act(running, "ana", record.ReviewClaim))
+	w.states(record.InReview, record.NeedsReview, record.Reviewed, record.InReview)
+	ok(t, w.act(done, "bob", record.ReviewClaim)) // takes it over
+	ok(t, w.act(running, "bob", record.ReviewRelease))
+	w.states(record.InReview, record.NeedsReview, record.Reviewed, "")
+	mine := must(w.Investigations(ctx, store.Filter{Assignee: "bob"}))(t)
+	if len(mine) != 1 || mine[0].ID != w.all[done].ID || len(must(w.Investigations(ctx, store.Filter{Assignee: "ana"}))(t)) != 0 {
+		t.Errorf("claimed by bob: %v", mine)
+	}
+	w.rate(done, record.Rating{By: "ana", At: w.now, Rating: record.Partly})
+	w.rate(failed, record.Rating{By: "ana", At: w.now, Rating: record.Inaccurate})
+	w.states(record.Reviewed, record.Reviewed, record.Reviewed, "")
+	same(t, "review", must(w.Reviews(ctx, w.all))(t)[w.all[done].ID], record.Review{
+		Investigation: w.all[done].ID, State: record.Reviewed, Assignee: "bob", AssignedAt: &w.now, Reviewer: "ana", ReviewedAt: &w.now,
+	})
+	for _, action := range []record.ReviewAction{record.ReviewClaim, record.ReviewRelease} {
+		if err := w.act(done, "ana", action); !errors.Is(err, record.ErrReviewState) {
+			t.Errorf("%s a reviewed one: %v", action, err)
+		}
+	}
+	ok(t, w.act(done, "ana", record.ReviewReopen))
+	ok(t, w.act(stopped, "ana", record.ReviewReopen))
+	w.states(record.NeedsReview, record.Reviewed, record.NeedsReview, "")
+	if err := w.act(done, "ana", record.ReviewReopen); !errors.Is(err, record.ErrReviewState) {
+		t.Errorf("reopened twice: %v", err)
+	}
+	ok(t, w.act(stopped, "", record.ReviewAcknowledge)) // without authentication
+	w.states(record.NeedsReview, record.Reviewed, record.Reviewed, "")
+
+	for range 2 { // Temporal was reset: another run takes over, and its result needs a review
+		again := w.all[failed]
+		again.Writer, again.Status, again.EndedAt = "second", agent.StatusRunning, nil
+		ok(t, w.StartInvestigation(ctx, again))
+	}
+	w.all[failed].Writer = "second"
+	ok(t, w.FinishInvestigation(ctx, w.all[failed]))
+	w.states(record.NeedsReview, record.NeedsReview, record.Reviewed, "")
+}
+
+// testClaimRatings: a person's rating of claims is replaced with the rating of the whole, and an acknowledgement deletes both.
+func testClaimRatings(t *testing.T, open opener) {
+	w := reviews(t, open, agent.StatusCompleted)
+	id, ctx := w.all[0].ID, t.Context()
+	claims := []record.ClaimRating{
+		{Claim: 2, Text: "Zookeeper was down", Rating: record.Accurate},
+		{Claim: 3, Text: "A deploy did it", Rating: record.Inaccurate, Note: "no"},
+	}
+	ana := record.Rating{Investigation: id, By: "ana", At: w.now, Rating: record.Partly, ActionTaken: "restarted it", Claims: claims}
+	bob := record.Rating{Investigation: id, By: "bob", At: w.now, Rating: record.Accurate, Claims: claims[1:]}
+	w.rate(0, ana)
+	w.rate(0, bob)
+	same(t, "ratings", must(w.Ratings(ctx, id))(t), []record.Rating{ana, bob})
+	ana.Claims, ana.ActionTaken = claims[:1], ""
+	w.rate(0, ana)
+	same(t, "rated again", must(w.Ratings(ctx, id))(t), []record.Rating{ana, bob})
+	ok(t, w.act(0, "ana", record.ReviewAcknowledge))
+	same(t, "without a rating", must(w.Ratings(ctx, id))(t), []record.Rating{bob})
+	var acts []string
+	ok(t, w.Acts(ctx, record.ActFilter{Investigation: id}, func(a audit.Act) error {
+		if a.What == audit.Rated || a.What == audit.ReviewChanged {
+			acts = append(acts, fmt.Sprint(a.What, " ", a.Who, " ", string(a.Detail)))
+		}
+		return nil
+	}))
+	same(t, "acts", acts, []string{
+		`rated ana {"action_taken":"restarted it","claims":"2 accurate, 3 inaccurate","rating":"partly"}`,
+		`rated bob {"claims":"3 inaccurate","rating":"accurate"}`, `rated ana {"claims":"2 accurate","rating":"partly"}`,
+		`review-changed ana {"action":"acknowledge","state":"reviewed"}`,
 	})
 }
 

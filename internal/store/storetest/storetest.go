@@ -195,6 +195,8 @@ var rowTests = map[string]func(*testing.T, opener){
 	"learnings":                    testLearnings,
 	"learnings that change":        testLearningsChange,
 	"ratings":                      testRatings,
+	"reviews":                      testReviews,
+	"ratings of claims":            testClaimRatings,
 	"search of learnings":          testLearningsSearch,
 	"reads of learnings":           testLearningReads,
 	"old learnings by meaning":     testLearningsFar,

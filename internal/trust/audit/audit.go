@@ -50,7 +50,8 @@ const (
 	Refused What = "refused"
 	// LearningJudged means that the judgements of another investigation no longer count for a learning, or count again.
 	LearningJudged What = "learning-judged"
-	Rated          What = "rated" // an investigation
+	Rated          What = "rated"          // an investigation
+	ReviewChanged  What = "review-changed" // claimed, released, acknowledged or reopened
 
 	ThreadDeleted What = "conversation-deleted"
 )

@@ -20,6 +20,7 @@ type Service interface {
 	system.Talker
 	system.Maker
 	system.Learner
+	system.Reviewer
 	system.Keeper
 	Close() error
 }

@@ -3,6 +3,10 @@ package configure
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -16,23 +20,49 @@ import (
 func NewRate(c *base.CLI) *cobra.Command {
 	var f learningFlags
 	var body system.RateBody
+	var claims []string
 	cmd := &cobra.Command{
 		Use: "rate ID accurate|partly|inaccurate", Short: "Rate the result of an investigation",
-		Long: `Rate the result of a finished investigation. A new rating replaces your last one. While
-anyone rates it inaccurate, new agents do not get its learnings, and its judgements of
-earlier learnings do not count. For such a rating, the command lists these
+		Long: `Rate the result of a finished investigation. A new rating replaces your last one, and
+completes the review (see "starter review --help"). --claim rates a single claim of the
+report by its number in "starter show ID --evidence".
+
+While anyone rates the investigation inaccurate, new agents do not get its learnings, and its
+judgements of earlier learnings do not count. For such a rating, the command lists these
 learnings and the investigations that received one. With --withdraw, its learnings are withdrawn for good.`,
-		Example: `  starter rate lab accurate
+		Example: `  starter rate lab accurate --action "rolled back to 1.4.1"
+  starter rate lab partly --claim 1=accurate --claim 3=inaccurate
   starter rate lab inaccurate --note "it was the network" --withdraw`,
 		Args: base.Exactly("ID", "RATING"),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if body.Claims, err = ratedClaims(claims); err != nil {
+				return err
+			}
 			body.Rating = record.Verdict(args[1])
 			return rate(cmd.Context(), c, args[0], body, &f)
 		},
 	}
 	cmd.Flags().StringVar(&body.Note, "note", "", "what was right or wrong, such as the actual cause")
+	cmd.Flags().StringVar(&body.ActionTaken, "action", "", "what was done about the incident")
+	cmd.Flags().StringArrayVar(&claims, "claim", nil, "rating of one claim, as NUMBER=RATING; may be repeated")
 	cmd.Flags().BoolVar(&body.Withdraw, "withdraw", false, "withdraw all learnings from the inaccurate investigation")
 	return f.add(c, cmd, true)
+}
+
+// ratedClaims parses the flags --claim.
+func ratedClaims(flags []string) (all []system.ClaimBody, err error) {
+	for _, text := range flags {
+		number, rating, _ := strings.Cut(text, "=")
+		n, wrong := strconv.Atoi(number)
+		if wrong != nil || !slices.Contains(record.Verdicts(), record.Verdict(rating)) {
+			err = errors.Join(err, fmt.Errorf("--claim %q: give NUMBER=RATING, such as 3=inaccurate", text))
+		}
+		all = append(all, system.ClaimBody{Claim: n, Rating: record.Verdict(rating)})
+	}
+	if err != nil {
+		return nil, base.Usagef("%w", err)
+	}
+	return all, nil
 }
 
 func rate(ctx context.Context, c *base.CLI, id string, body system.RateBody, f *learningFlags) error {
@@ -56,7 +86,7 @@ func rate(ctx context.Context, c *base.CLI, id string, body system.RateBody, f *
 		return c.PrintJSON(out)
 	}
 	for _, r := range out.Ratings {
-		if err := c.Print(terminal.RatingLine(r)); err != nil {
+		if err := c.Print(terminal.RatingLines(r)...); err != nil {
 			return err
 		}
 	}

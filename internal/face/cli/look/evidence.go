@@ -30,7 +30,11 @@ func showEvidence(ctx context.Context, c *base.CLI, w system.Record) error {
 	}
 	if len(found.Claims) > 0 {
 		fmt.Fprintln(&text)
-		if _, err := base.PrintFitted(&text, c, "CITES\tVERDICT\tTEXT", found.Claims, claimRow); err != nil {
+		number := 0
+		if _, err := base.PrintFitted(&text, c, "CLAIM\tCITES\tVERDICT\tTEXT", found.Claims, func(claim evidence.Claim) []any {
+			number++
+			return append([]any{number}, claimRow(claim)...)
+		}); err != nil {
 			return err
 		}
 	}

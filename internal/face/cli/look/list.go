@@ -25,7 +25,7 @@ func statuses() []agent.Status { return append(agent.Open(), agent.Ends()...) }
 // NewList returns the command list.
 func NewList(c *base.CLI) *cobra.Command {
 	var filter record.Filter
-	var status, since string
+	var status, review, since string
 	var meta []string
 	cmd := &cobra.Command{
 		Use:   "list",
@@ -43,7 +43,7 @@ words, case is ignored, and a word of three characters or more also matches as a
   starter list --since 2h --alert-type sample-incident`,
 		Args: base.Exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			filter.Status = agent.Status(status)
+			filter.Status, filter.Review = agent.Status(status), record.ReviewState(review)
 			if filter.Metadata, err = base.Pairs("--meta", meta); err != nil {
 				return err
 			}
@@ -56,6 +56,9 @@ words, case is ignored, and a word of three characters or more also matches as a
 	set := cmd.Flags()
 	set.StringVar(&status, "status", "", fmt.Sprintf("only investigations with this status: %s", strings.Join(base.Texts(statuses()), ", ")))
 	set.BoolVar(&filter.NeedsMe, "needs-me", false, "only investigations that wait for a person to decide, answer or resume")
+	reviews := base.Texts(record.ReviewStates())
+	set.StringVar(&review, "review", "", "only investigations with this state of the review: "+strings.Join(reviews, ", "))
+	set.StringVar(&filter.Assignee, "assignee", "", "only investigations whose review this person has claimed")
 	set.StringVar(&since, "since", "", "only investigations started since this time: 2h, 3d, 2026-03-17 or 2026-03-17T14:00:00Z")
 	set.StringVar(&filter.Chain, "chain", "", "only investigations of this chain")
 	set.StringVar(&filter.AlertType, "alert-type", "", "only investigations of this alert type")
@@ -67,6 +70,7 @@ words, case is ignored, and a word of three characters or more also matches as a
 	set.StringArrayVar(&meta, "meta", nil, "only investigations with this metadata KEY=VALUE; may be repeated")
 	set.IntVar(&filter.Limit, "limit", 20, "maximum number of investigations; 0 = all")
 	set.BoolVar(&c.JSON, "json", false, "print records as JSON, without reports")
+	_ = cmd.RegisterFlagCompletionFunc("review", cobra.FixedCompletions(reviews, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("status", cobra.FixedCompletions(base.Texts(statuses()), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
@@ -97,13 +101,18 @@ type listed struct {
 	record.Investigation
 	About string `json:"about,omitempty"`
 	Score *int   `json:"score,omitempty"` // the last one
-	id    string // as the table shows it
+	// Review is nil while the investigation runs and nobody has claimed it.
+	Review *record.Review `json:"review,omitempty"`
+	id     string         // as the table shows it
 }
 
 func list(ctx context.Context, c *base.CLI, filter record.Filter) error {
 	if filter.Status != "" && !slices.Contains(statuses(), filter.Status) {
 		return base.Usagef("--status %q%s: use one of %s", filter.Status, spell.DidYouMean(string(filter.Status), base.Texts(statuses())),
 			strings.Join(base.Texts(statuses()), ", "))
+	}
+	if filter.Review != "" && !slices.Contains(record.ReviewStates(), filter.Review) {
+		return base.Usagef("--review %q: use one of %s", filter.Review, strings.Join(base.Texts(record.ReviewStates()), ", "))
 	}
 	if filter.Limit < 0 {
 		return base.Usagef("--limit %d: give 1 or more, or 0 for all", filter.Limit)
@@ -125,6 +134,9 @@ func list(ctx context.Context, c *base.CLI, filter record.Filter) error {
 		all, workflows[r.WorkflowID] = append(all, listed{Investigation: r, About: l.About[r.ID]}), true
 		if score, ok := l.Scores[r.ID]; ok {
 			all[len(all)-1].Score = &score
+		}
+		if review, ok := l.Reviews[r.ID]; ok {
+			all[len(all)-1].Review = &review
 		}
 	}
 	if c.JSON {

@@ -101,7 +101,10 @@ func show(ctx context.Context, c *base.CLI, id string, only part, found bool) er
 		fmt.Fprint(&text, "\n"+terminal.Score(*s))
 	}
 	for _, r := range w.Ratings {
-		fmt.Fprintln(&text, terminal.RatingLine(r))
+		fmt.Fprintln(&text, strings.Join(terminal.RatingLines(r), "\n"))
+	}
+	if w.Review != nil {
+		fmt.Fprintln(&text, terminal.ReviewLine(*w.Review))
 	}
 	n := 0
 	for _, e := range w.Entries {

@@ -64,7 +64,12 @@ func printStatus(c *base.CLI, s system.Status) error {
 		lines = append(lines, "  "+terminal.ScoreLine(*s.Score))
 	}
 	for _, r := range s.Ratings {
-		lines = append(lines, "  "+terminal.RatingLine(r))
+		for _, line := range terminal.RatingLines(r) {
+			lines = append(lines, "  "+line)
+		}
+	}
+	if s.Review != nil {
+		lines = append(lines, "  "+terminal.ReviewLine(*s.Review))
 	}
 	for _, line := range (record.Envelope{NotChecked: s.NotChecked, NoToolResult: s.NoToolResult}).Caveats() {
 		lines = append(lines, "! "+terminal.CleanLine(line))

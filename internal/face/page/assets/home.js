@@ -16,7 +16,7 @@ export function home(main, { signal, connection }) {
 
 class Home {
   constructor(main, signal) {
-    Object.assign(this, { signal, rows: new Map(), query: "" });
+    Object.assign(this, { signal, rows: new Map(), query: "", reviewed: "" });
     const part = (title, name, ...content) => h(`section.${name}`, { "aria-labelledby": name }, h("h2", { id: name }, title), ...content);
     this.waiting = h("div.waits");
     this.calm = h("p.empty", {}, loading);
@@ -33,13 +33,23 @@ class Home {
       maxlength: 200,
       input: () => this.find(),
     });
+    this.review = h(
+      "select",
+      { "aria-label": "Filter by review", change: () => this.find() },
+      [
+        ["", "All"],
+        ["needs_review", "Needs review"],
+        ["in_progress", "In review"],
+        ["reviewed", "Reviewed"],
+      ].map(([value, text]) => h("option", { value }, text)),
+    );
     this.waits = new Waits(this.waiting, (id) => this.rows.has(id) && titleOf(this.rows.get(id)));
     this.inbox = part("Needs your attention", "inbox", this.waiting, this.calm);
     main.replaceChildren(
       h("h1.unseen", {}, "Inbox and investigations"),
       this.inbox,
       part("Running", "running", this.running, this.idle),
-      part("Finished", "finished", h("div.find", {}, this.search), this.ended, this.none, this.further),
+      part("Finished", "finished", h("div.find", {}, this.search, this.review), this.ended, this.none, this.further),
     );
     this.load();
     const timer = setInterval(() => !document.hidden && this.look(), lookEvery);
@@ -75,21 +85,27 @@ class Home {
     clearTimeout(this.typing);
     this.typing = setTimeout(() => {
       this.query = this.search.value.trim();
-      this.rows.clear();
+      this.reviewed = this.review.value;
+      for (const [id, { status }] of this.rows) if (this.query || !isOpen(status)) this.rows.delete(id);
       this.load();
     }, 250);
   }
 
   // load loads the first page of the list, or the page at a cursor.
   async load(cursor) {
-    const asked = this.query;
-    const parameters = new URLSearchParams({ limit: 50, ...(asked && { q: asked }), ...(cursor && { cursor }) });
+    const { query: asked, reviewed } = this;
+    const parameters = new URLSearchParams({
+      limit: 50,
+      ...(asked && { q: asked }),
+      ...(reviewed && { review: reviewed }),
+      ...(cursor && { cursor }),
+    });
     try {
       const { items, next } = await get(`investigations?${parameters}`, this.signal);
-      if (asked !== this.query) return;
+      if (asked !== this.query || reviewed !== this.reviewed) return;
       this.loaded = true;
       for (const one of items) this.rows.set(one.id, one);
-      if (cursor || !this.paged || asked)
+      if (cursor || !this.paged || asked || reviewed)
         this.further.replaceChildren(...(next ? [button("Show older", () => ((this.paged = true), this.load(next)))] : []));
       this.draw();
     } catch (e) {
@@ -106,7 +122,7 @@ class Home {
     if (!known || known.status !== one.status) {
       this.lookAgain();
       clearTimeout(this.reading);
-      if (!this.query || known) this.reading = setTimeout(() => this.load(), 300);
+      if (!(this.query || this.reviewed) || known) this.reading = setTimeout(() => this.load(), 300);
     }
     cancelAnimationFrame(this.frame);
     this.frame = requestAnimationFrame(() => this.draw());
@@ -130,7 +146,7 @@ class Home {
     this.none.hidden = ended.length > 0;
     if (!this.loaded) return;
     put(this.idle, "No investigations running.");
-    put(this.none, this.query ? "No finished investigation matches." : "No finished investigations yet.");
+    put(this.none, this.query || this.reviewed ? "No finished investigation matches." : "No finished investigations yet.");
   }
 }
 
@@ -178,6 +194,7 @@ class Line {
     put(
       this.used,
       [
+        one.review?.state === "in_progress" && "in review",
         one.score !== undefined && `score ${one.score}`,
         tokens(one.usage) && `${count(tokens(one.usage))} tokens`,
         cost(one.usage?.cost_usd),

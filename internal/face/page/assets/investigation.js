@@ -6,6 +6,7 @@ import { Waits } from "./waits.js";
 import { Head } from "./head.js";
 import { isOpen } from "./home.js";
 import { Report } from "./report.js";
+import { Review } from "./review.js";
 import { Scores } from "./scores.js";
 import { Steering } from "./steering.js";
 import { Timeline } from "./timeline.js";
@@ -64,7 +65,11 @@ class Investigation {
     this.drawing = new Drawing(h("div.graph"), { label: "The chain", choose: (stage) => this.chooseStage(stage) });
     this.timeline = new Timeline(id, signal);
     this.scored = new Scores(id, signal);
-    this.steering = new Steering(id, signal, () => this.scored.ask(() => this.draw()));
+    this.review = new Review(id, signal);
+    this.steering = new Steering(id, signal, {
+      score: () => this.scored.ask(() => this.draw()),
+      rate: () => this.review.rate(),
+    });
     this.head = new Head(this.steering.element);
     this.rail = h("ol.rail", { "aria-label": "Stages in the order in which they ran" });
     this.panesBox = h("div.panes");
@@ -78,7 +83,7 @@ class Investigation {
       h(
         "div.findings",
         {},
-        h("div.told", {}, this.report.element, this.scored.element),
+        h("div.told", {}, this.report.element, this.review.element, this.scored.element),
         h("section.work", { "aria-label": "Stages and agents" }, this.rail, this.panesBox),
       ),
     );
@@ -247,6 +252,7 @@ class Investigation {
         this.advice = whole.advice;
         this.unknown = (whole.unknown_calls || []).filter((c) => c.risk !== "read_only");
         this.scored.show(whole.scores);
+        this.review.show(whole);
         for (const x of whole.executions) {
           this.executions.set(x.name, x);
           this.pane(x.name).about(x, this.stateOf(x.name, x.status));
@@ -259,6 +265,7 @@ class Investigation {
     get(pathOf(this.id, "/evidence"), this.signal)
       .then((found) => {
         this.evidence = found;
+        this.review.claims = found.claims || [];
         this.draw();
       })
       .catch(() => {});

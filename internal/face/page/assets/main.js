@@ -77,6 +77,7 @@ const keys = [
   ["e", "raise the limits"],
   ["c", "conclude: finish now with what is known so far"],
   ["x", "cancel the investigation"],
+  ["r", "rate a finished investigation"],
   ["s", "score a finished investigation"],
   ["n", "start an investigation"],
   ["u", "back to all investigations"],
@@ -142,6 +143,7 @@ document.addEventListener("keydown", (e) => {
     e: () => view?.press?.("e"),
     c: () => view?.press?.("c"),
     x: () => view?.press?.("x"),
+    r: () => view?.press?.("r"),
     s: () => view?.press?.("s"),
   }[e.key];
   if (!does || (e.repeat && !"jk".includes(e.key))) return;

@@ -5,8 +5,8 @@ import { isOpen } from "./home.js";
 import { confirm, extend } from "./waits.js";
 
 export class Steering {
-  constructor(id, signal, score) {
-    Object.assign(this, { id, signal, score });
+  constructor(id, signal, ended) {
+    Object.assign(this, { id, signal, ended });
     this.element = h("div.actions", { role: "toolbar", "aria-label": "Steering" });
   }
 
@@ -49,7 +49,7 @@ export class Steering {
                 { class: "danger" },
               ),
             ]
-          : [act("Score", "s", this.score)]),
+          : [act("Rate", "r", this.ended.rate), act("Score", "s", this.ended.score)]),
         h("a.button", { href: `#/chats?about=${encodeURIComponent(this.record.id)}` }, "Chat about it"),
         this.temporal && h("a.button", { href: this.temporal, rel: "noopener noreferrer", target: "_blank" }, "Temporal UI"),
       ].filter(Boolean),

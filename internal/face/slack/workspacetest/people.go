@@ -90,16 +90,19 @@ func (w *Workspace) Press(user string, m Message, action string) {
 	})
 }
 
-// Submit submits a modal with a text, and returns the app's answer.
-func (w *Workspace) Submit(user, view string, modal slack.ModalViewRequest, text string) string {
+// Submit submits a modal with a text for each of its inputs, and returns the app's answer.
+func (w *Workspace) Submit(user, view string, modal slack.ModalViewRequest, texts ...string) string {
 	w.t.Helper()
+	values := map[string]any{}
+	for n, block := range modal.Blocks.BlockSet {
+		id := block.(*slack.InputBlock).BlockID
+		values[id] = map[string]any{id: map[string]any{"type": "plain_text_input", "value": texts[n]}}
+	}
 	return string(w.Send("interactive", map[string]any{
 		"type": "view_submission", "user": map[string]string{"id": user}, "team": map[string]string{"id": "T1"}, "trigger_id": "1.2",
 		"view": map[string]any{
 			"id": view, "type": "modal", "callback_id": modal.CallbackID, "private_metadata": modal.PrivateMetadata, "hash": "156772938.1827394",
-			"state": map[string]any{"values": map[string]any{
-				"text": map[string]any{"text": map[string]any{"type": "plain_text_input", "value": text}},
-			}},
+			"state": map[string]any{"values": values},
 		},
 	}))
 }

@@ -1,0 +1,34 @@
+package api
+
+import (
+	"context"
+
+	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/system"
+)
+
+// reviews takes what people think of results.
+type reviews struct{ base }
+
+func (h reviews) routes(to *Server) {
+	register(to, system.Rate, h.rate)
+	register(to, system.Review, h.review)
+}
+
+func (h reviews) rate(ctx context.Context, in *system.RateIn) (*body[system.Rated], error) {
+	o, err := h.owned(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	out, err := h.opts.System.Rate(ctx, system.RateIn{ByID: system.ByID{ID: o.ID}, Body: in.Body}, sender(ctx))
+	return reply(out), err
+}
+
+func (h reviews) review(ctx context.Context, in *system.ReviewIn) (*body[record.Review], error) {
+	o, err := h.owned(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	out, err := h.opts.System.Review(ctx, system.ReviewIn{ByID: system.ByID{ID: o.ID}, Body: in.Body}, sender(ctx))
+	return reply(out), err
+}

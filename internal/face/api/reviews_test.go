@@ -1,0 +1,79 @@
+package api
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/face/remote"
+	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/system"
+)
+
+// People with the role operator change the state of a review, and lists select by it. Action and claims are masked.
+func TestReview(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := w.investigation("ended", "payments")
+	w.investigation("other", "payments")
+	list := func(query string) (names []string) {
+		for _, one := range read[system.Page[system.Listed]](w, "viewer", "GET", "/api/v1/investigations?"+query, nil).Items {
+			names = append(names, one.WorkflowID+" "+string(one.Review.State)+" "+one.Review.Assignee)
+		}
+		return names
+	}
+	const path = "/api/v1/investigations/ended/review"
+	act := func(action string) record.Review {
+		return read[record.Review](w, "operator", "POST", path, system.ReviewBody{Action: record.ReviewAction(action)})
+	}
+	if got := list("review=needs_review"); len(got) != 2 {
+		t.Errorf("to review: %q", got)
+	}
+	if r := act("claim"); r.State != record.InReview || r.Assignee != "operator" || r.AssignedAt == nil {
+		t.Errorf("claimed: %+v", r)
+	}
+	for _, query := range []string{"review=in_progress", "assignee=operator"} {
+		if got := list(query); len(got) != 1 || got[0] != "ended in_progress operator" {
+			t.Errorf("%s: %q", query, got)
+		}
+	}
+	for body, want := range map[string]int{`{"action":"reopen"}`: 409, `{"action":"rate"}`: 422, `{}`: 422} {
+		if got := w.call("operator", "POST", path, body); got.status != want {
+			t.Errorf("%s: %d %s", body, got.status, got.body)
+		}
+	}
+	if got := w.call("viewer", "POST", path, `{"action":"release"}`); got.status != 403 {
+		t.Errorf("a viewer: %d %s", got.status, got.body)
+	}
+	if got := w.call("operator", "GET", "/api/v1/investigations?review=great", nil); got.status != 422 {
+		t.Errorf("an unknown state: %d %s", got.status, got.body)
+	}
+	r := remote.New(w.url, secret("operator"), true)
+	rating := system.RateBody{Rating: record.Accurate, ActionTaken: "set password=hunter2hunter2"}
+	rated, err := r.Rate(t.Context(), system.RateIn{ByID: system.ByID{ID: id}, Body: rating}, agent.Identity{})
+	if err != nil || strings.Contains(rated.Ratings[0].ActionTaken, "hunter2") || rated.Ratings[0].ActionTaken == "" {
+		t.Errorf("rated %+v, %v", rated.Ratings, err)
+	}
+	rating.Claims = []system.ClaimBody{{Claim: 1, Rating: record.Partly}}
+	_, err = r.Rate(t.Context(), system.RateIn{ByID: system.ByID{ID: id}, Body: rating}, agent.Identity{})
+	if err == nil || !strings.Contains(err.Error(), "claim 1: the report has 0 claims") {
+		t.Errorf("a claim that is not there: %v", err)
+	}
+	_, err = r.Review(t.Context(), system.ReviewIn{ByID: system.ByID{ID: id}, Body: system.ReviewBody{Action: "claim"}}, agent.Identity{})
+	if !errors.Is(err, record.ErrReviewState) || !strings.Contains(err.Error(), "reopen it first") {
+		t.Errorf("claim a reviewed one: %v", err)
+	}
+	l, err := r.List(t.Context(), record.Filter{Review: record.Reviewed})
+	whole, failed := r.Outcome(t.Context(), id)
+	if err != nil || failed != nil || len(l.All) != 1 || l.Reviews[id].Reviewer != "operator" || whole.Review.State != record.Reviewed {
+		t.Errorf("reviewed: %+v, %v, %+v, %v", l, err, whole.Review, failed)
+	}
+	mcp, err := use[record.Review](t, w.mcp("operator", nil), "review_investigation", map[string]any{"id": id, "action": "acknowledge"})
+	if err != nil || mcp.State != record.Reviewed {
+		t.Errorf("MCP: %+v, %v", mcp, err)
+	}
+	if whole, err = r.Outcome(t.Context(), id); err != nil || len(whole.Ratings) != 0 {
+		t.Errorf("an acknowledgement leaves the rating: %+v, %v", whole.Ratings, err)
+	}
+}

@@ -1,0 +1,78 @@
+package configure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/inquest-dev/inquest/internal/face/cli/base"
+	"github.com/inquest-dev/inquest/internal/face/terminal"
+	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/system"
+)
+
+// NewReview returns the commands of review.
+func NewReview(c *base.CLI) *cobra.Command {
+	group := base.Group("review", "Claim, release, complete or reopen reviews of investigations",
+		reviewCommand(c, record.ReviewClaim, "Claim reviews, also from another person"),
+		reviewCommand(c, record.ReviewRelease, "Give back claimed reviews"),
+		reviewCommand(c, record.ReviewAcknowledge, "Complete reviews without a rating; deletes your rating"),
+		reviewCommand(c, record.ReviewReopen, "Start completed reviews anew"),
+	)
+	group.Long = `Review finished investigations. One that has ended needs a review, unless it was cancelled
+or terminated. A person can claim it, so that others see that it is being reviewed, and
+completes it with "starter rate", or with "acknowledge" if there is nothing to rate. The audit
+trail of the investigation has each step.
+
+"starter list --review needs_review" lists what needs a review.`
+	return group
+}
+
+func reviewCommand(c *base.CLI, action record.ReviewAction, short string) *cobra.Command {
+	var f learningFlags
+	cmd := &cobra.Command{
+		Use: string(action) + " ID...", Short: short,
+		Example: fmt.Sprintf("  starter review %s lab", action),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return base.Usagef("expected at least one ID: %s", cmd.UseLine())
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			done := map[string]record.Review{}
+			for _, name := range args {
+				id, review, failed := review(cmd.Context(), c, name, action, f)
+				if failed != nil {
+					err = errors.Join(err, failed)
+					continue
+				}
+				if done[id] = review; !c.JSON {
+					err = errors.Join(err, c.Print(terminal.CleanLine(id)+": "+terminal.ReviewLine(review)))
+				}
+			}
+			if c.JSON {
+				err = errors.Join(err, c.PrintJSON(done))
+			}
+			return err
+		},
+	}
+	return f.add(c, cmd, true)
+}
+
+// review carries out an action on one investigation.
+func review(
+	ctx context.Context, c *base.CLI, name string, action record.ReviewAction, f learningFlags,
+) (id string, out record.Review, err error) {
+	if id, err = c.Meant(ctx, name); err != nil {
+		return "", out, err
+	}
+	in := system.ReviewIn{ByID: system.ByID{ID: id}, Body: system.ReviewBody{Action: action}}
+	out, err = c.Client().Review(ctx, in, f.who())
+	if errors.Is(err, system.ErrNoStore) {
+		err = learningError("", err)
+	}
+	return id, out, err
+}

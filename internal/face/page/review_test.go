@@ -1,0 +1,102 @@
+package page
+
+import (
+	"encoding/json"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/system"
+	"github.com/inquest-dev/inquest/internal/trust/evidence"
+)
+
+// TestReviewOnThePage claims and rates an investigation and its claims. The form starts with the person's last rating.
+func TestReviewOnThePage(t *testing.T) {
+	t.Parallel()
+	const id = "one:0123456789ab"
+	ended := time.Now()
+	whole := system.Whole{
+		Investigation: record.Investigation{
+			ID: id, WorkflowID: "one", Chain: "lab", Status: agent.StatusCompleted, Report: "It was the pool [1].",
+			StartedAt: ended, EndedAt: &ended,
+		},
+		Stages: []record.Stage{}, Executions: []record.Execution{}, Scores: []record.Score{}, Review: &record.Review{State: record.NeedsReview},
+	}
+	whole.Ratings = []record.Rating{
+		{By: "ada", At: ended, Rating: record.Inaccurate, Note: "it was <b>DNS</b>"},
+		{By: "bob", At: ended, Rating: record.Partly, Note: "half of it", Claims: []record.ClaimRating{
+			{Claim: 2, Text: "It restarted twice.", Rating: record.Inaccurate},
+		}},
+	}
+	var mu sync.Mutex
+	var sent []any
+	take := func(then func(body json.RawMessage)) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			mu.Lock()
+			defer mu.Unlock()
+			body, parsed := json.RawMessage{}, any(nil)
+			_ = json.NewDecoder(r.Body).Decode(&body)
+			_ = json.Unmarshal(body, &parsed)
+			sent = append(sent, parsed)
+			then(body)
+			_, _ = w.Write([]byte("{}"))
+		}
+	}
+	path := "investigations/{id}"
+	b := newTab(t, map[string]http.HandlerFunc{
+		path: func(w http.ResponseWriter, r *http.Request) {
+			mu.Lock()
+			defer mu.Unlock()
+			answer(whole)(w, r)
+		},
+		"about":              answer(system.AboutBody{Name: "bob"}),
+		path + "/transcript": answer(map[string]any{"entries": []any{}}),
+		path + "/evidence": answer(evidence.Evidence{Items: []evidence.Item{}, Claims: []evidence.Claim{
+			{Text: "It was the pool."}, {Text: "It restarted twice."}, {Text: "Nobody deployed."},
+		}}),
+		path + "/events": events(event(t, "record", map[string]any{"investigation": whole.Investigation}),
+			event(t, "ended", map[string]any{"result": map[string]any{"id": id}})),
+		"POST " + path + "/review": take(func(json.RawMessage) {
+			whole.Review = &record.Review{State: record.InReview, Assignee: "bob", AssignedAt: &ended}
+		}),
+		"POST " + path + "/rating": take(func(json.RawMessage) {
+			whole.Review.State, whole.Review.Reviewer, whole.Review.ReviewedAt = record.Reviewed, "bob", &ended
+		}),
+	})
+	press := func(label string) chromedp.Action {
+		return chromedp.Click(`//button[normalize-space()="`+label+`" and not(ancestor::dialog[not(@open)])]`, chromedp.BySearch)
+	}
+	run := func(actions ...chromedp.Action) {
+		t.Helper()
+		if err := chromedp.Run(b.ctx, actions...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run(chromedp.Navigate(b.address + "/#/" + id))
+	b.text("Needs review", "inaccurate by ada", "it was <b>DNS</b>", "inaccurate: It restarted twice.")
+	run(press("Claim"))
+	b.text("Claimed for review by bob", "Release")
+	run(press("Rate"), chromedp.WaitVisible("dialog[open] textarea"))
+	b.text("Claims of the report (3)")
+	run(chromedp.Click("dialog input[value=accurate]"), chromedp.SendKeys("dialog textarea:nth-of-type(2)", "rolled back"),
+		chromedp.Click("dialog details summary"), chromedp.SetValue("dialog li:nth-child(3) select", "partly"),
+		chromedp.Click("dialog button.primary"))
+	b.text("Reviewed by bob", "Reopen")
+	mu.Lock()
+	defer mu.Unlock()
+	want := []any{
+		map[string]any{"action": "claim"},
+		map[string]any{"rating": "accurate", "note": "half of it", "action_taken": "rolled back", "claims": []any{
+			map[string]any{"claim": 2.0, "rating": "inaccurate"}, map[string]any{"claim": 3.0, "rating": "partly"},
+		}},
+	}
+	if diff := cmp.Diff(want, sent); diff != "" {
+		t.Error(diff)
+	}
+}

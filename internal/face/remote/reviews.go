@@ -1,0 +1,19 @@
+package remote
+
+import (
+	"context"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/system"
+)
+
+// Rate rates an investigation. The API knows who calls it, here and in Review.
+func (l *learner) Rate(ctx context.Context, in system.RateIn, _ agent.Identity) (system.Rated, error) {
+	return do(ctx, l, system.Rate, in)
+}
+
+// Review carries out an action on the review of an investigation.
+func (l *learner) Review(ctx context.Context, in system.ReviewIn, _ agent.Identity) (record.Review, error) {
+	return do(ctx, l, system.Review, in)
+}

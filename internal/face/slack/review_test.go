@@ -1,0 +1,47 @@
+package slack_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/face/slack/workspacetest"
+	"github.com/inquest-dev/inquest/internal/record"
+)
+
+// People claim, rate and acknowledge below the report, and the thread says once who did. A report of any length has room for the buttons.
+func TestReview(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	thread := w.Say(channel, "", "U1", "<@"+workspacetest.Bot+"> look")
+	id, _ := w.investigation(thread)
+	long := strings.Repeat("# H\n\n"+strings.Repeat("a word ", 400)+"\n\n", 60)
+	w.becomes(id, agent.StatusCompleted, "The pool was cut.\n\n"+long, record.Waits{})
+	w.Until("the report", func() bool { return len(w.ours(thread, "The pool was cut")) == 1 })
+	report := w.ours(thread, "The pool was cut")[0]
+	if n := len(report.Blocks.BlockSet); n > 50 {
+		t.Errorf("%d blocks", n)
+	}
+	w.Press("U2", report, "review-claim")
+	w.Until("the refusal", func() bool { w.mu.Lock(); defer w.mu.Unlock(); return len(w.refusals) == 1 })
+	w.Press("U1", report, "review-claim")
+	w.Until("the claim", func() bool { return len(w.ours(thread, "is reviewing this")) == 1 })
+	w.Press("U1", report, "rate-partly")
+	w.submit("U1", "V1", "right <!here> service, password hunter2", "rolled it back")
+	w.submit("U1", "V1", "right <!here> service, password hunter2", "rolled it back") // Slack sends it again
+	w.Press("U1", report, "review-acknowledge")
+	w.Until("what ada did", func() bool { return len(w.ours(thread, "acknowledged this")) == 1 })
+	for _, want := range [][]string{
+		{"ada review", `{"ID":"` + id + `","Body":{"action":"claim"}}`}, {"ada review", `"action":"acknowledge"`},
+		{"ada rate", `"rating":"partly"`, `service, password ***"`, `"action_taken":"rolled it back"`},
+	} {
+		if !w.did(want...) {
+			t.Errorf("not once: %q in %q", want, w.applied)
+		}
+	}
+	said := w.ours(thread, "rated this partly")
+	if len(said) != 1 || strings.Contains(said[0].Text, "hunter2") || strings.Contains(said[0].Text, "<!here>") ||
+		!strings.Contains(said[0].Text, "<@U1> rated this partly.\n> right ") || !strings.Contains(said[0].Text, "Action taken: rolled it back") {
+		t.Errorf("said %v", said)
+	}
+}

@@ -124,3 +124,24 @@ func (c *reader) Review(ctx context.Context, in system.ReviewIn, by agent.Identi
 	}
 	return st.ChangeReview(ctx, *o.Record, action, time.Now(), actOf(o.ID, by))
 }
+
+// statsTime is the time that statistics cover by default.
+const statsTime = 30 * 24 * time.Hour
+
+// Stats summarises the ended investigations that a filter selects; without Since, those of the last 30 days.
+func (c *reader) Stats(ctx context.Context, by record.StatsKey, f record.Filter) (out system.Stats, err error) {
+	if !slices.Contains(record.StatsKeys(), by) {
+		return out, &system.InputError{Err: fmt.Errorf("by %q is not one of %v", by, record.StatsKeys())}
+	}
+	st, err := c.needStore(ctx)
+	if err != nil {
+		return out, err
+	}
+	if f.Since.IsZero() {
+		f.Since = time.Now().Add(-statsTime).UTC().Truncate(time.Second)
+	}
+	all, err := st.Outcomes(ctx, f)
+	out.Since = f.Since
+	out.Items, out.Total = record.StatsOf(all, by)
+	return out, err
+}

@@ -257,10 +257,17 @@ func (s investigations) Investigations(ctx context.Context, f Filter) (all []rec
 	return all, doing(s.db.explain(err), "list investigations")
 }
 
-// queryOf adds a condition only for the fields that are set, so that each database uses the best index: by start, or of open
-// investigations.
+// queryOf returns the query for the records that a filter selects.
 func queryOf(f Filter, db database, found searched) (query string, args []any) {
-	query = `SELECT ` + investigationColumns + ` FROM investigations WHERE $1 IN ('', status) AND $2 IN ('', chain) AND $3 IN ('', alert_type)`
+	conditions, args := conditionsOf(f, db, found)
+	query = `SELECT ` + investigationColumns + ` FROM investigations WHERE ` + conditions
+	return query + ` ORDER BY started_at DESC, id DESC` + limitTo(f.Limit), args
+}
+
+// conditionsOf adds a condition only for the fields that are set, so that each database uses the best index: by start, or of open
+// investigations.
+func conditionsOf(f Filter, db database, found searched) (query string, args []any) {
+	query = `$1 IN ('', status) AND $2 IN ('', chain) AND $3 IN ('', alert_type)`
 	args = []any{f.Status, f.Chain, f.AlertType}
 	and := func(condition string, arg any) {
 		args = append(args, arg)
@@ -315,5 +322,5 @@ func queryOf(f Filter, db database, found searched) (query string, args []any) {
 	if f.NeedsMe {
 		query += ` AND status IN ('` + strings.Join(record.NeedsMe, `', '`) + `')`
 	}
-	return query + ` ORDER BY started_at DESC, id DESC` + limitTo(f.Limit), args
+	return query, args
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -228,3 +229,50 @@ const reviewState = `COALESCE(
 	(SELECT CASE WHEN reviewed_at IS NOT NULL THEN 'reviewed' WHEN assigned_at IS NOT NULL THEN 'in_progress'
 		WHEN investigations.ended_at IS NULL THEN '' ELSE 'needs_review' END FROM reviews WHERE investigation = investigations.id),
 	CASE WHEN status IN ('cancelled', 'terminated') THEN 'reviewed' WHEN ended_at IS NULL THEN '' ELSE 'needs_review' END)`
+
+// Outcomes returns how the ended investigations that a filter selects ended, and what people think of them, in no particular order.
+func (s outcomes) Outcomes(ctx context.Context, f Filter) (all []record.Outcome, err error) {
+	where, args := conditionsOf(f, s.db, searched{})
+	ended := ` FROM investigations WHERE ended_at IS NOT NULL AND ` + where
+	among := `WHERE investigation IN (SELECT id` + ended + `)`
+	err = s.read(ctx, func(q querier) error {
+		fields := func(o *record.Outcome) []any {
+			return []any{
+				&o.ID, &o.Chain, &o.PlanHash, &o.Status, &o.EndReason, asJSON(&o.Usage), asJSON(&o.Envelope), timeColumn{&o.StartedAt},
+				endColumn{&o.EndedAt}, &o.Review,
+			}
+		}
+		query := `SELECT id, chain, plan_hash, status, end_reason, usage, envelope, started_at, ended_at, ` + reviewState + ended
+		if all, err = selectAll(ctx, q, fields, query, args...); err != nil {
+			return err
+		}
+		byID := map[string]*record.Outcome{}
+		for n := range all {
+			byID[all[n].ID] = &all[n]
+		}
+		type fact struct {
+			id, text string
+			score    int
+		}
+		add := func(query string, fields func(*fact) []any, to func(*record.Outcome, fact)) error {
+			facts, err := selectAll(ctx, q, fields, query, args...)
+			for _, one := range facts {
+				if o := byID[one.id]; o != nil {
+					to(o, one)
+				}
+			}
+			return err
+		}
+		text := func(f *fact) []any { return []any{&f.id, &f.text} }
+		score := func(f *fact) []any { return []any{&f.id, &f.score} }
+		return errors.Join(
+			add(`SELECT investigation, rating FROM ratings `+among+` AND claim = '' ORDER BY at, author`, text,
+				func(o *record.Outcome, f fact) { o.Rating = record.Verdict(f.text) }),
+			add(`SELECT DISTINCT investigation, model FROM executions `+among+` AND model <> '' ORDER BY model`, text,
+				func(o *record.Outcome, f fact) { o.Models = append(o.Models, f.text) }),
+			add(`SELECT investigation, score FROM scores `+among+` AND score IS NOT NULL ORDER BY n`, score,
+				func(o *record.Outcome, f fact) { o.Score = &f.score }),
+		)
+	})
+	return all, doing(s.db.explain(err), "read the outcomes of investigations")
+}

@@ -218,6 +218,8 @@ var (
 	Rate = op[RateIn, Rated](Operation{Name: "rate", Role: operator, Method: post, Path: investigation + "/rating",
 		Summary: "Rate a finished investigation; returns its learnings, and the investigations and conversations that received them",
 		Tool:    "rate_investigation"})
+	GetStats = op[StatsIn, Stats](Operation{Name: "get-stats", Role: viewer, Method: get, Path: Base + "/stats",
+		Summary: "Summarise ended investigations: how many were right, how long they took, and what they cost"})
 	Review = op[ReviewIn, record.Review](Operation{Name: "review", Role: operator, Method: post, Path: investigation + "/review",
 		Summary: "Claim, release, complete or reopen the review of an investigation", Tool: "review_investigation"})
 	WithdrawLearnings = op[WithdrawIn, Taught](Operation{Name: "withdraw-learnings", Role: operator, Method: post,

@@ -2,6 +2,7 @@ package system
 
 import (
 	"context"
+	"time"
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/record"
@@ -13,6 +14,8 @@ type Reviewer interface {
 	Rate(ctx context.Context, in RateIn, by agent.Identity) (Rated, error)
 	// Review carries out a person's action on the review of an investigation.
 	Review(ctx context.Context, in ReviewIn, by agent.Identity) (record.Review, error)
+	// Stats summarises the ended investigations that a filter selects; without Since, those of the last 30 days.
+	Stats(ctx context.Context, by record.StatsKey, f record.Filter) (Stats, error)
 }
 
 // RateIn rates an investigation.
@@ -53,3 +56,21 @@ type ReviewIn struct {
 type ReviewBody struct {
 	Action record.ReviewAction `json:"action" enum:"claim,release,acknowledge,reopen" doc:"acknowledge completes the review without a rating"`
 }
+
+// StatsIn selects the ended investigations to summarise.
+type StatsIn struct {
+	By      record.StatsKey `query:"by" enum:"chain,model,plan" default:"chain" doc:"how investigations are grouped"`
+	Since   time.Time       `query:"since" doc:"only investigations started at or after this time; absent means the last 30 days"`
+	Chain   string          `query:"chain" doc:"only this chain"`
+	Project string          `query:"project" doc:"only this project; absent means every project that your token can read"`
+}
+
+// Stats summarises ended investigations.
+type Stats struct {
+	Since time.Time      `json:"since"`
+	Items []record.Stats `json:"items" doc:"one for each chain, set of models or plan, the most frequent first"`
+	Total record.Stats   `json:"total"`
+}
+
+// Complete is as Page.Complete.
+func (s Stats) Complete() bool { return s.Items != nil }

@@ -13,6 +13,7 @@ type reviews struct{ base }
 func (h reviews) routes(to *Server) {
 	register(to, system.Rate, h.rate)
 	register(to, system.Review, h.review)
+	register(to, system.GetStats, h.stats)
 }
 
 func (h reviews) rate(ctx context.Context, in *system.RateIn) (*body[system.Rated], error) {
@@ -30,5 +31,14 @@ func (h reviews) review(ctx context.Context, in *system.ReviewIn) (*body[record.
 		return nil, err
 	}
 	out, err := h.opts.System.Review(ctx, system.ReviewIn{ByID: system.ByID{ID: o.ID}, Body: in.Body}, sender(ctx))
+	return reply(out), err
+}
+
+func (h reviews) stats(ctx context.Context, in *system.StatsIn) (*body[system.Stats], error) {
+	projects, err := accessOf(ctx).within(in.Project)
+	if err != nil {
+		return nil, err
+	}
+	out, err := h.opts.System.Stats(ctx, in.By, record.Filter{Projects: projects, Chain: in.Chain, Since: in.Since})
 	return reply(out), err
 }

@@ -77,3 +77,29 @@ func TestReview(t *testing.T) {
 		t.Errorf("an acknowledgement leaves the rating: %+v, %v", whole.Ratings, err)
 	}
 }
+
+// Statistics count the investigations of the projects that the caller may see.
+func TestStats(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.investigation("one", "payments")
+	w.investigation("two", "payments")
+	w.investigation("hidden", "search")
+	read[system.Rated](w, "operator", "POST", "/api/v1/investigations/one/rating", system.RateBody{Rating: record.Partly})
+	got := read[system.Stats](w, "viewer", "GET", "/api/v1/stats", nil)
+	if len(got.Items) != 1 || got.Items[0].Name != "shop" || got.Total.Ended != 2 || got.Total.Partly != 1 || got.Total.NeedReview != 1 {
+		t.Errorf("%+v", got)
+	}
+	for query, want := range map[string]int{"?project=search": 404, "?by=color": 422, "?since=2999-01-01T00:00:00Z&by=plan": 200} {
+		if got := w.call("viewer", "GET", "/api/v1/stats"+query, nil); got.status != want {
+			t.Errorf("%s: %d %s", query, got.status, got.body)
+		}
+	}
+	r := remote.New(w.url, secret("viewer"), true)
+	if out, err := r.Stats(t.Context(), record.ByModel, record.Filter{Chain: "shop"}); err != nil || out.Items[0].Name != "none" {
+		t.Errorf("%+v, %v", out, err)
+	}
+	if _, err := r.Stats(t.Context(), record.ByModel, record.Filter{Projects: []string{"a", "b"}}); err == nil {
+		t.Error("several projects")
+	}
+}

@@ -20,7 +20,7 @@ var commandOf = map[string]string{
 	"list-memory-blocks": "memory show", "search-memory": "memory show", "write-memory-block": "memory set",
 	"delete-memory-block": "memory delete", "list-learnings": "memories list", "get-learning": "memories show",
 	"edit-learning": "memories edit", "delete-learning": "memories delete", "get-taught": "memories withdraw",
-	"withdraw-learnings": "memories withdraw", "rate": "rate", "review": "review claim",
+	"withdraw-learnings": "memories withdraw", "rate": "rate", "review": "review claim", "get-stats": "stats",
 	"delete-memory": "memory delete", "list-chains": "chain list", "get-chain": "config show",
 	"get-chain-graph": "chain graph", "list-agent-types": "agent-types", "list-tools": "tools", "run-tool": "tool run",
 	"list-runbooks": "runbooks",

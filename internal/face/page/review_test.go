@@ -100,3 +100,25 @@ func TestReviewOnThePage(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// TestStatsOnThePage shows statistics by model after a choice.
+func TestStatsOnThePage(t *testing.T) {
+	t.Parallel()
+	b := newTab(t, map[string]http.HandlerFunc{
+		"stats": func(w http.ResponseWriter, r *http.Request) {
+			name := map[string]string{"chain": "checkout", "model": "<i>gpt"}[r.URL.Query().Get("by")]
+			one := record.Stats{Name: name, Ended: 7, Completed: 6, Accurate: 3, Partly: 2, Inaccurate: 1, MedianSeconds: 61, CostUSD: 1.5}
+			answer(system.Stats{Items: []record.Stats{one, {Name: "other", Ended: 1}}, Total: record.Stats{Ended: 8}})(w, r)
+		},
+	})
+	if err := chromedp.Run(b.ctx, chromedp.Navigate(b.address+"/#/stats")); err != nil {
+		t.Fatal(err)
+	}
+	b.text("checkout\t7\t3\t2\t1\t0\t0\t–\t$1.50\t1m 1s\t", "other\t1", "Total\t8")
+	err := chromedp.Run(b.ctx, chromedp.Evaluate(`const by = document.querySelector('[aria-label="Group by"]'); by.value = "model";
+		by.dispatchEvent(new Event("change"))`, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.text("<i>gpt\t7")
+}

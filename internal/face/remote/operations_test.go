@@ -82,6 +82,7 @@ func TestOperations(t *testing.T) {
 		"DeleteLearning": r.DeleteLearning(ctx, system.LearningIn{Learning: "L1"}, agent.Identity{}),
 		"Withdraw":       failed(r.WithdrawLearnings(ctx, system.WithdrawIn{ByID: system.ByID{ID: id}}, agent.Identity{})),
 		"Rate":           failed(r.Rate(ctx, system.RateIn{ByID: system.ByID{ID: id}}, agent.Identity{})),
+		"Stats":          failed(r.Stats(ctx, record.ByModel, record.Filter{})),
 		"Review":         failed(r.Review(ctx, system.ReviewIn{ByID: system.ByID{ID: id}}, agent.Identity{})),
 		"RunTool":        failed(r.RunTool(ctx, "k.get", "", "{}", true)),
 	} {

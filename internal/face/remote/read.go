@@ -75,9 +75,11 @@ func (r *Client) Meant(ctx context.Context, id string, unknown error) error {
 	return unknown
 }
 
+var errProjects = &system.InputError{Err: errors.New("the API cannot list several projects: give --project once, or omit it")}
+
 func (r *Client) List(ctx context.Context, f record.Filter) (l system.Listing, err error) {
 	if len(f.Projects) > 1 {
-		return l, &system.InputError{Err: errors.New("the API cannot list several projects: give --project once, or omit it")}
+		return l, errProjects
 	}
 	asked := system.ListIn{
 		Status: string(f.Status), Chain: f.Chain, AlertType: f.AlertType, Tenant: f.Tenant, Session: f.Session,

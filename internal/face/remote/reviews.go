@@ -2,6 +2,7 @@ package remote
 
 import (
 	"context"
+	"strings"
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/record"
@@ -16,4 +17,12 @@ func (l *learner) Rate(ctx context.Context, in system.RateIn, _ agent.Identity) 
 // Review carries out an action on the review of an investigation.
 func (l *learner) Review(ctx context.Context, in system.ReviewIn, _ agent.Identity) (record.Review, error) {
 	return do(ctx, l, system.Review, in)
+}
+
+// Stats summarises ended investigations.
+func (l *learner) Stats(ctx context.Context, by record.StatsKey, f record.Filter) (system.Stats, error) {
+	if len(f.Projects) > 1 {
+		return system.Stats{}, errProjects
+	}
+	return do(ctx, l, system.GetStats, system.StatsIn{By: by, Since: f.Since, Chain: f.Chain, Project: strings.Join(f.Projects, "")})
 }

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -208,6 +209,45 @@ func testClaimRatings(t *testing.T, open opener) {
 		`rated bob {"claims":"3 inaccurate","rating":"accurate"}`, `rated ana {"claims":"2 accurate","rating":"partly"}`,
 		`review-changed ana {"action":"acknowledge","state":"reviewed"}`,
 	})
+}
+
+// testOutcomes: the latest rating and score of each ended investigation count.
+func testOutcomes(t *testing.T, open opener) {
+	w := reviews(t, open, agent.StatusCompleted, agent.StatusFailed, agent.StatusCancelled, agent.StatusRunning)
+	ctx := t.Context()
+	w.rate(0, record.Rating{By: "bob", At: w.now.Add(time.Second), Rating: record.Partly, Claims: []record.ClaimRating{
+		{Claim: 1, Text: "a", Rating: record.Inaccurate},
+	}})
+	w.rate(0, record.Rating{By: "ana", At: w.now, Rating: record.Accurate})
+	for n, model := range []string{"m2", "m1", "m2", ""} {
+		run := record.Execution{Investigation: w.all[0].ID, Name: fmt.Sprint("s/", n), Stage: "s", Agent: "A", Model: model, StartedAt: w.now}
+		ok(t, w.StartExecution(ctx, run, "first"))
+		ok(t, w.SetModel(ctx, run))
+	}
+	for n, points := range []int{40, 60} {
+		score := record.Score{Investigation: w.all[0].ID, N: n + 1, StartedAt: w.now, Run: fmt.Sprint(n)}
+		score = must(w.BeginScore(ctx, score))(t)
+		score.Score, score.EndedAt, score.Status = &points, &w.now, agent.StatusCompleted
+		ok(t, w.SaveScore(ctx, score, record.Execution{}))
+	}
+	all := must(w.Outcomes(ctx, store.Filter{}))(t)
+	slices.SortFunc(all, func(a, b record.Outcome) int { return cmp.Compare(a.ID, b.ID) })
+	if len(all) != 3 {
+		t.Fatalf("%+v", all)
+	}
+	first := all[0]
+	if first.Rating != record.Partly || first.Score == nil || *first.Score != 60 || !slices.Equal(first.Models, []string{"m1", "m2"}) ||
+		first.Review != record.Reviewed || first.Status != agent.StatusCompleted || first.EndedAt.Sub(first.StartedAt) != time.Minute {
+		t.Errorf("%+v", first)
+	}
+	if all[1].Rating != "" || all[1].Score != nil || all[1].Review != record.NeedsReview || all[2].Review != record.Reviewed {
+		t.Errorf("%+v", all[1:])
+	}
+	for _, f := range []store.Filter{{Chain: "other"}, {Projects: []string{"other"}}, {Since: w.now.AddDate(1, 0, 0)}} {
+		if none := must(w.Outcomes(ctx, f))(t); len(none) != 0 {
+			t.Errorf("%+v: %d", f, len(none))
+		}
+	}
 }
 
 // testLearningsSearch: a search reads all learnings of a large project in batches, and finds the oldest one.

@@ -196,6 +196,7 @@ var rowTests = map[string]func(*testing.T, opener){
 	"learnings that change":        testLearningsChange,
 	"ratings":                      testRatings,
 	"reviews":                      testReviews,
+	"outcomes":                     testOutcomes,
 	"ratings of claims":            testClaimRatings,
 	"search of learnings":          testLearningsSearch,
 	"reads of learnings":           testLearningReads,

@@ -209,8 +209,10 @@ func (p *pageWorld) reviews(v *visitor) {
 	v.click(".actions button", "Rate")
 	v.do("rate", chromedp.Click("dialog input[value=partly]"), chromedp.SendKeys("dialog textarea", "the disk, not the pool"))
 	v.accessible("rating")
+	v.shot("page-rating")
 	v.click("dialog button.primary", "Rate")
 	v.shows("Reviewed by root", "partly", "the disk, not the pool")
+	v.shot("page-reviewed")
 }
 
 // talks talks with an agent about an investigation, and continues when the server is back.
@@ -247,6 +249,9 @@ func (p *pageWorld) talks(v *visitor, hold *llmtest.Hold, dev *process) {
 // looksAround reads the configuration and runs a tool by hand.
 func (p *pageWorld) looksAround(v *visitor) {
 	p.t.Helper()
+	v.goTo("#/stats")
+	v.shows("chain", "looked", "Median time")
+	v.accessible("stats")
 	v.goTo("#/configuration/chains/looked")
 	v.shows("digs until people are content", "reviewed by people")
 	v.click("details.agent summary", "Alpha")

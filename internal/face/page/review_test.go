@@ -114,7 +114,7 @@ func TestStatsOnThePage(t *testing.T) {
 	if err := chromedp.Run(b.ctx, chromedp.Navigate(b.address+"/#/stats")); err != nil {
 		t.Fatal(err)
 	}
-	b.text("checkout\t7\t3\t2\t1\t0\t0\t–\t$1.50\t1m 1s\t", "other\t1", "Total\t8")
+	b.text("chain\tEnded", "checkout\t7\t3\t2\t1\t0\t0\t–\t$1.50\t1m 1s\t", "other\t1", "Total\t8")
 	err := chromedp.Run(b.ctx, chromedp.Evaluate(`const by = document.querySelector('[aria-label="Group by"]'); by.value = "model";
 		by.dispatchEvent(new Event("change"))`, nil))
 	if err != nil {

@@ -19,7 +19,7 @@ func NewStats(c *base.CLI) *cobra.Command {
 	keys := base.Texts(record.StatsKeys())
 	cmd := &cobra.Command{
 		Use:   "stats",
-		Short: "Summarise ended investigations: how many were right, their cost and time",
+		Short: "Count right and wrong results, their cost and time",
 		Long: `Summarise ended investigations. RIGHT, PARTLY and WRONG count the latest rating of each (see
 "starter rate --help"), TO REVIEW those without a review. OPEN counts inconclusive ones: they
 completed, but are partial, were cut short by a limit, or no tool call succeeded.

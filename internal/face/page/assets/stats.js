@@ -1,5 +1,5 @@
 // Statistics of ended investigations: how many were right, their cost and time.
-import { cost, foreign, h, reveal, say, span } from "./dom.js";
+import { cost, foreign, h, say, span } from "./dom.js";
 import { get } from "./api.js";
 
 const day = 86400_000; // ms
@@ -38,7 +38,7 @@ export async function stats(main, rest, { signal }) {
     ["90", "Last 90 days"],
     ["365", "Last year"],
   ]);
-  const found = h("div.found", {}, h("p.empty", {}, "Loading …"));
+  const found = h("div.found", { tabindex: 0, role: "region", "aria-label": "Statistics" }, h("p.empty", {}, "Loading …"));
   main.replaceChildren(
     h("h1", {}, "Statistics"),
     h("div.find", {}, by, days),
@@ -60,7 +60,7 @@ export async function stats(main, rest, { signal }) {
         : h(
             "table.stats",
             {},
-            h("thead", {}, h("tr", {}, h("th", {}, reveal(by.value)), columns.map(([title]) => h("th", { scope: "col" }, title)))),
+            h("thead", {}, h("tr", {}, h("th", { scope: "col" }, by.selectedOptions[0].textContent.slice(3)), columns.map(([title]) => h("th", { scope: "col" }, title)))),
             h(
               "tbody",
               {},

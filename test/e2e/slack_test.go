@@ -12,6 +12,8 @@ import (
 
 	"github.com/inquest-dev/inquest/internal/face/slack/workspacetest"
 	"github.com/inquest-dev/inquest/internal/llm/llmtest"
+	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/store"
 )
 
 // slackConfig lets Ada decide in one channel. Her investigations make one call that needs approval.
@@ -28,9 +30,9 @@ const slackAda = "U0123456789"
 // slackTokens must not appear in any output or file.
 var slackTokens = []string{"xoxb-e2e-never-to-be-seen", "xapp-e2e-never-to-be-seen"}
 
-// TestSlackKills kills the worker again and again while people start investigations in 20 threads of Slack, and approve or deny their
-// calls there. Each thread ends with one status message, one report and one message about its call, and each decision has been carried out
-// once.
+// TestSlackKills kills the worker again and again while people start investigations in 20 threads of Slack, approve or deny their
+// calls there, and claim the reviews. Each thread ends with one status message, one report, one message about its call and one about the
+// review, and each decision has been carried out once.
 func TestSlackKills(t *testing.T) {
 	t.Parallel()
 	const threads, channel = 20, "C0000000001"
@@ -59,7 +61,9 @@ func TestSlackKills(t *testing.T) {
 			} else {
 				deny(slack, call)
 			}
-			slackMessage(slack, started[n], func(m workspacetest.Message) bool { return strings.Contains(slackText(m), "is the pool") })
+			report := slackMessage(slack, started[n], func(m workspacetest.Message) bool { return strings.Contains(slackText(m), "is the pool") })
+			slack.Press(slackAda, report, "review-claim")
+			slackMessage(slack, started[n], func(m workspacetest.Message) bool { return strings.Contains(slackText(m), "is reviewing this") })
 		})
 	}
 	go func() {
@@ -85,13 +89,17 @@ func TestSlackKills(t *testing.T) {
 				}
 			}
 		}
-		if len(texts) != 3 || reports != 1 {
+		if len(texts) != 4 || reports != 1 {
 			t.Errorf("thread %d has %d messages with %d reports: %q", n, len(texts), reports, texts)
 		}
 		made, _ := os.ReadFile(filepath.Join(w.data, fmt.Sprintf("made-%02d", n)))
 		if got, want := strings.Count(string(made), "\n"), 1-n%2; got != want {
 			t.Errorf("thread %d: %d calls were made, want %d", n, got, want)
 		}
+	}
+	claimed, err := st.Investigations(t.Context(), store.Filter{Review: record.InReview})
+	if err != nil || len(claimed) != threads {
+		t.Errorf("%d of %d reviews are claimed, %v", len(claimed), threads, err)
 	}
 	if code := worker.terminate(); code != 0 {
 		t.Errorf("the worker ends with exit code %d:\n%s", code, worker.log)

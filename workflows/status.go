@@ -55,7 +55,7 @@ type Status struct {
 	Score *record.Score `json:"score,omitempty"`
 	// Ratings are people's ratings, oldest first. Only the store has them.
 	Ratings []record.Rating `json:"ratings,omitempty"`
-	// Review is the state of people's review. Only the store has it.
+	// Review is the state of the review; nil until the investigation has ended. Only the store has it.
 	Review *record.Review `json:"review,omitempty"`
 	// WaitingFor names the people or things that the investigation waits for.
 	WaitingFor string `json:"waiting_for,omitempty"`

@@ -23,6 +23,9 @@ func (c *reader) Evidence(ctx context.Context, w system.Record) (found evidence.
 	if found.Items == nil {
 		found.Items = []evidence.Item{} // a list in JSON, not null
 	}
+	for n := range found.Claims {
+		found.Claims[n].N = n + 1
+	}
 	if err != nil {
 		err = fmt.Errorf("read the evidence of %s: %w", w.Investigation.ID, err)
 	}

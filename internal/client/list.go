@@ -30,10 +30,10 @@ func (c *reader) List(ctx context.Context, filter record.Filter) (l system.Listi
 	case err != nil:
 		return l, err
 	case st == nil:
-		l.Remote = true
 		if filter.Review != "" || filter.Assignee != "" {
 			return l, system.ErrNoStore
 		}
+		l.Remote = true
 		l.All, err = c.visible(ctx, filter)
 		return l, err
 	}

@@ -1,52 +1,51 @@
 package client
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"time"
+	"unicode/utf8"
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/kit/clip"
 	"github.com/inquest-dev/inquest/internal/knowledge/learning"
 	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/system"
+	"github.com/inquest-dev/inquest/internal/trust/audit"
+	"github.com/inquest-dev/inquest/internal/trust/evidence"
 	"github.com/inquest-dev/inquest/internal/trust/mask"
 )
 
-// Rate stores a person's rating of an ended investigation. It returns a *system.InputError with everything that is wrong with it.
+// Rate stores a person's rating of an ended investigation. Invalid values are reported together, in one *system.InputError. Without
+// claims, the person's earlier ratings of claims stay.
 func (c *reader) Rate(ctx context.Context, in system.RateIn, by agent.Identity) (out system.Rated, err error) {
-	st, o, err := c.teacher(ctx, in.ID)
-	if err == nil && (o.Record == nil || o.Record.EndedAt == nil) {
-		err = notEnded(o.ID)
-	}
+	st, o, err := c.ended(ctx, in.ID)
 	if err != nil {
 		return out, err
 	}
-	r := record.Rating{
-		Investigation: o.ID, By: by.Name, At: time.Now(), Rating: in.Body.Rating,
-		Note: mask.Shown(ctx, in.Body.Note), ActionTaken: mask.Shown(ctx, in.Body.ActionTaken),
-	}
-	wrong := wrongVerdicts(in.Body)
+	var claims []evidence.Claim
 	if len(in.Body.Claims) > 0 {
-		claims, err := c.claims(ctx, *o.Record, in.Body.Claims)
-		if errors.As(err, new(*system.InputError)) {
-			wrong = errors.Join(wrong, err)
-		} else if err != nil {
+		found, err := c.Evidence(ctx, system.Record{Investigation: *o.Record}) // no entries: only a checked report has claims
+		if err != nil {
 			return out, err
 		}
-		r.Claims = claims
+		claims = found.Claims
 	}
-	if wrong != nil {
-		return out, &system.InputError{Err: wrong}
+	if err := wrongRating(in.Body, claims); err != nil {
+		return out, &system.InputError{Err: err}
+	}
+	r := record.Rating{
+		Investigation: o.ID, By: by.Name, At: time.Now(), Rating: in.Body.Rating,
+		Note: mask.Shown(ctx, in.Body.Note), ActionTaken: mask.Shown(ctx, in.Body.ActionTaken), Claims: ratedClaims(in.Body.Claims, claims),
 	}
 	var withdraw *learning.Withdrawn
 	if in.Body.Withdraw {
 		withdraw = &learning.Withdrawn{By: r.By, At: r.At, Why: r.Note}
 	}
-	if err := st.Rate(ctx, *o.Record, r, withdraw, actOf(o.ID, by)); err != nil {
+	if err := st.Rate(ctx, r, withdraw, reviewAct(ctx, o.ID, by)); err != nil {
 		return out, err
 	}
 	if out.Taught, err = c.Taught(ctx, system.TaughtIn{ByID: system.ByID{ID: o.ID}}); err == nil {
@@ -55,22 +54,43 @@ func (c *reader) Rate(ctx context.Context, in system.RateIn, by agent.Identity) 
 	return out, err
 }
 
-func notEnded(id string) error {
-	return &system.InputError{Err: fmt.Errorf("investigation %s has not ended: only ended investigations can be rated", id)}
+// ended finds an investigation that has ended, by its ID or workflow ID.
+func (c *reader) ended(ctx context.Context, id string) (*store.Store, Owned, error) {
+	st, o, err := c.teacher(ctx, id)
+	if err == nil && (o.Record == nil || o.Record.EndedAt == nil) {
+		err = &system.InputError{Err: fmt.Errorf("investigation %s has not ended: only ended investigations can be rated or reviewed", o.ID)}
+	}
+	return st, o, err
 }
 
-func wrongVerdicts(b system.RateBody) (wrong error) {
-	check := func(what string, v record.Verdict) {
-		if !slices.Contains(record.Verdicts(), v) {
-			wrong = errors.Join(wrong, fmt.Errorf("%s %q is not one of %v", what, v, record.Verdicts()))
+// reviewAct is an act that is carried out once for the key of a request, if it has one.
+func reviewAct(ctx context.Context, id string, by agent.Identity) audit.Act {
+	act := actOf(id, by)
+	if key := system.KeyOf(ctx); key != "" {
+		act.Key = "review " + key
+	}
+	return act
+}
+
+// wrongRating returns everything that is wrong with a rating. claims are those of the report.
+func wrongRating(b system.RateBody, claims []evidence.Claim) (wrong error) {
+	add := func(is bool, format string, args ...any) {
+		if is {
+			wrong = errors.Join(wrong, fmt.Errorf(format, args...))
 		}
 	}
-	check("rating", b.Rating)
-	for _, claim := range b.Claims {
-		check(fmt.Sprintf("rating of claim %d:", claim.Claim), claim.Rating)
+	unknown := func(v record.Verdict) bool { return !slices.Contains(record.Verdicts(), v) }
+	add(unknown(b.Rating), "rating %q is not one of %v", b.Rating, record.Verdicts())
+	add(b.Withdraw && b.Rating != record.Inaccurate, "withdraw requires the rating inaccurate")
+	for name, text := range map[string]string{"note": b.Note, "action_taken": b.ActionTaken} {
+		add(utf8.RuneCountInString(text) > system.MaxNote, "%s has more than %d characters", name, system.MaxNote)
 	}
-	if b.Withdraw && b.Rating != record.Inaccurate {
-		wrong = errors.Join(wrong, errors.New("withdraw requires the rating inaccurate"))
+	known := map[int]bool{}
+	for _, one := range b.Claims {
+		add(unknown(one.Rating), "claim %d: rating %q is not one of %v", one.Claim, one.Rating, record.Verdicts())
+		add(one.Claim < 1 || one.Claim > len(claims), "claim %d: the report has %d claims; its evidence lists them", one.Claim, len(claims))
+		add(known[one.Claim], "claim %d is rated twice", one.Claim)
+		known[one.Claim] = true
 	}
 	return wrong
 }
@@ -78,57 +98,36 @@ func wrongVerdicts(b system.RateBody) (wrong error) {
 // maxClaim limits the text of a rated claim, in bytes.
 const maxClaim = 500
 
-// claims finds the claims that a person rates in the evidence of an investigation. The result is sorted by claim.
-func (c *reader) claims(ctx context.Context, r record.Investigation, rated []system.ClaimBody) (out []record.ClaimRating, err error) {
-	found, err := c.Evidence(ctx, system.Record{Investigation: r}) // without a report that was checked, there are no claims
-	if err != nil {
-		return nil, err
+// ratedClaims adds the texts of the claims. Nil stays nil.
+func ratedClaims(rated []system.ClaimBody, claims []evidence.Claim) (out []record.ClaimRating) {
+	if rated != nil {
+		out = []record.ClaimRating{}
 	}
-	var wrong error
-	known := map[int]bool{}
 	for _, one := range rated {
-		switch {
-		case one.Claim < 1 || one.Claim > len(found.Claims):
-			wrong = errors.Join(wrong, fmt.Errorf("claim %d: the report has %d claims, see its evidence", one.Claim, len(found.Claims)))
-			continue
-		case known[one.Claim]:
-			wrong = errors.Join(wrong, fmt.Errorf("claim %d is rated twice", one.Claim))
-			continue
-		}
-		known[one.Claim] = true
-		out = append(out, record.ClaimRating{
-			Claim: one.Claim, Text: clip.Bytes(found.Claims[one.Claim-1].Text, maxClaim), Rating: one.Rating, Note: mask.Shown(ctx, one.Note),
-		})
+		text := clip.Bytes(claims[one.Claim-1].Text, maxClaim)
+		out = append(out, record.ClaimRating{Claim: one.Claim, Text: text, Rating: one.Rating})
 	}
-	if wrong != nil {
-		return nil, &system.InputError{Err: wrong}
-	}
-	slices.SortFunc(out, func(a, b record.ClaimRating) int { return cmp.Compare(a.Claim, b.Claim) })
-	return out, nil
+	return out
 }
 
-// Review carries out a person's action on the review of an investigation. It returns record.ErrReviewState if the action does not fit.
+// Review carries out a person's action on the review of an ended investigation. It returns record.ErrReviewState if the action does not
+// fit.
 func (c *reader) Review(ctx context.Context, in system.ReviewIn, by agent.Identity) (out record.Review, err error) {
 	action := in.Body.Action
 	if !slices.Contains(record.ReviewActions(), action) {
 		return out, &system.InputError{Err: fmt.Errorf("action %q is not one of %v", action, record.ReviewActions())}
 	}
-	st, o, err := c.teacher(ctx, in.ID)
-	switch {
-	case err != nil:
+	st, o, err := c.ended(ctx, in.ID)
+	if err != nil {
 		return out, err
-	case o.Record == nil:
-		return out, &system.InputError{Err: fmt.Errorf("investigation %s is not in the store yet", o.ID)}
-	case action == record.ReviewAcknowledge && o.Record.EndedAt == nil:
-		return out, notEnded(o.ID)
 	}
-	return st.ChangeReview(ctx, *o.Record, action, time.Now(), actOf(o.ID, by))
+	return st.ChangeReview(ctx, action, time.Now(), reviewAct(ctx, o.ID, by))
 }
 
-// statsTime is the time that statistics cover by default.
-const statsTime = 30 * 24 * time.Hour
+// statsPeriod is how far back statistics go unless the caller says so.
+const statsPeriod = 30 * 24 * time.Hour
 
-// Stats summarises the ended investigations that a filter selects; without Since, those of the last 30 days.
+// Stats summarises the ended investigations that a filter selects. If Since is zero, those that started in the last 30 days count.
 func (c *reader) Stats(ctx context.Context, by record.StatsKey, f record.Filter) (out system.Stats, err error) {
 	if !slices.Contains(record.StatsKeys(), by) {
 		return out, &system.InputError{Err: fmt.Errorf("by %q is not one of %v", by, record.StatsKeys())}
@@ -138,7 +137,7 @@ func (c *reader) Stats(ctx context.Context, by record.StatsKey, f record.Filter)
 		return out, err
 	}
 	if f.Since.IsZero() {
-		f.Since = time.Now().Add(-statsTime).UTC().Truncate(time.Second)
+		f.Since = time.Now().Add(-statsPeriod).UTC().Truncate(time.Second)
 	}
 	all, err := st.Outcomes(ctx, f)
 	out.Since = f.Since

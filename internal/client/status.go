@@ -209,9 +209,7 @@ func (c *reader) Outcome(ctx context.Context, id string) (w system.Record, err e
 	w.Scores, unscored = st.Scores(ctx, r.ID)
 	w.Ratings, unrated = st.Ratings(ctx, r.ID)
 	reviews, unreviewed := st.Reviews(ctx, one)
-	if review, ok := reviews[r.ID]; ok {
-		w.Review = &review
-	}
+	w.Review = reviews[r.ID]
 	w.UnknownCalls, unread = st.UnknownCalls(ctx, r.ID)
 	w.UnknownCalls = slices.DeleteFunc(w.UnknownCalls, func(call transcript.UnknownCall) bool { return runs(w, call) })
 	if err = errors.Join(err, failed, unscored, unrated, unreviewed, unread); err == nil && w.Investigation.Status.Closed() {

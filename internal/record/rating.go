@@ -26,7 +26,7 @@ type Rating struct {
 	Rating        Verdict       `json:"rating" enum:"accurate,partly,inaccurate"`
 	Note          string        `json:"note,omitempty"`
 	ActionTaken   string        `json:"action_taken,omitempty" doc:"what people did about the incident"`
-	Claims        []ClaimRating `json:"claims,omitempty" doc:"ratings of single claims of the report"`
+	Claims        []ClaimRating `json:"claims,omitempty" doc:"ratings of single claims of the report, by number"`
 }
 
 // ClaimRating is a person's rating of one claim of the report.
@@ -34,7 +34,6 @@ type ClaimRating struct {
 	Claim  int     `json:"claim" doc:"number of the claim, from 1, in the evidence at the time of the rating"`
 	Text   string  `json:"text" doc:"beginning of the claim"`
 	Rating Verdict `json:"rating" enum:"accurate,partly,inaccurate"`
-	Note   string  `json:"note,omitempty"`
 }
 
 // AnyInaccurate reports whether any person rates an investigation inaccurate.

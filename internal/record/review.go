@@ -2,15 +2,16 @@ package record
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/agent"
 )
 
-// ReviewState is how far people have checked an investigation.
+// ReviewState is how far people have checked the result of an ended investigation.
 type ReviewState string
 
-// The states. A new investigation has none of them until it ends or somebody claims it.
+// The states.
 const (
 	NeedsReview ReviewState = "needs_review"
 	InReview    ReviewState = "in_progress"
@@ -23,7 +24,7 @@ func ReviewStates() []ReviewState { return []ReviewState{NeedsReview, InReview, 
 // ReviewAction is what a person does with a review.
 type ReviewAction string
 
-// The actions. ReviewRate is a rating.
+// The actions. ReviewRate is that of somebody who rates the investigation.
 const (
 	ReviewClaim       ReviewAction = "claim"
 	ReviewRelease     ReviewAction = "release"
@@ -37,67 +38,63 @@ func ReviewActions() []ReviewAction {
 	return []ReviewAction{ReviewClaim, ReviewRelease, ReviewAcknowledge, ReviewReopen}
 }
 
-// Review is the state of the review of an investigation. The rules are those of TARSy: claim takes over another person's claim, release
-// gives it back, a rating or an acknowledgement completes the review with or without a claim, and reopen starts anew.
+// Review is the state of the review of an ended investigation. Anyone may claim it, even from another person, or release it. A rating or
+// an acknowledgement completes it, claimed or not. Reopening clears it.
 type Review struct {
 	Investigation string      `json:"-"`
+	Run           string      `json:"-"` // Investigation.Writer: the run whose result is reviewed
 	State         ReviewState `json:"state" enum:"needs_review,in_progress,reviewed"`
-	Assignee      string      `json:"assignee,omitempty" doc:"who claimed the review; absent means nobody, or somebody unknown"`
-	AssignedAt    *time.Time  `json:"assigned_at,omitempty"`
+	Assignee      string      `json:"assignee,omitempty" doc:"who claimed the review; absent means nobody, or a request without authentication"`
+	AssignedAt    *time.Time  `json:"assigned_at,omitempty" doc:"absent means that nobody has claimed it"`
 	Reviewer      string      `json:"reviewer,omitempty" doc:"who rated or acknowledged the investigation last"`
-	ReviewedAt    *time.Time  `json:"reviewed_at,omitempty"`
+	ReviewedAt    *time.Time  `json:"reviewed_at,omitempty" doc:"absent means that the review is not complete"`
 }
 
 // ErrReviewState means that an action does not fit the state of the review.
-var ErrReviewState = errors.New("the state of the review does not allow this")
+var ErrReviewState = errors.New("the review does not allow this")
 
-// unfit is why an action does not fit. It is an ErrReviewState.
-type unfit string
-
-func (u unfit) Error() string        { return string(u) }
-func (u unfit) Is(target error) bool { return target == ErrReviewState }
-
-// ReviewOf returns the review of an investigation. stored is what the store has about it; nil means nothing. The result is nil if the
-// investigation is still running and nobody has claimed it. Nobody needs to review what people have stopped.
+// ReviewOf returns the review of an investigation, given its stored row; nil means that it has none. The result is nil if the
+// investigation has not ended. The row of an earlier run does not count. Cancelled and terminated investigations need no review unless
+// somebody reopens it.
 func ReviewOf(r Investigation, stored *Review) *Review {
-	out := Review{Investigation: r.ID}
-	if stored != nil {
-		out = *stored
+	if r.EndedAt == nil {
+		return nil
 	}
-	stopped := r.Status == agent.StatusCancelled || r.Status == agent.StatusTerminated
+	known := stored != nil && stored.Run == r.Writer
+	out := Review{Investigation: r.ID, Run: r.Writer, State: NeedsReview}
+	if known {
+		out = *stored
+		out.State = NeedsReview
+	}
 	switch {
-	case out.ReviewedAt != nil, stored == nil && stopped:
+	case out.ReviewedAt != nil, !known && (r.Status == agent.StatusCancelled || r.Status == agent.StatusTerminated):
 		out.State = Reviewed
 	case out.AssignedAt != nil:
 		out.State = InReview
-	case r.EndedAt == nil:
-		return nil
-	default:
-		out.State = NeedsReview
 	}
 	return &out
 }
 
-// After returns the review after a person's action, or ErrReviewState.
-func (r Review) After(action ReviewAction, by string, at time.Time) (Review, error) {
+// Apply returns the review after a person's action, or ErrReviewState.
+func (r Review) Apply(action ReviewAction, by string, at time.Time) (Review, error) {
 	switch {
 	case action == ReviewClaim && r.State != Reviewed:
 		r.State, r.Assignee, r.AssignedAt = InReview, by, &at
 	case action == ReviewRelease && r.State == InReview:
 		r.State, r.Assignee, r.AssignedAt = NeedsReview, "", nil
 	case action == ReviewReopen && r.State == Reviewed:
-		r = Review{Investigation: r.Investigation, State: NeedsReview}
+		r = Review{Investigation: r.Investigation, Run: r.Run, State: NeedsReview}
 	case action == ReviewRate, action == ReviewAcknowledge:
 		if r.AssignedAt == nil {
 			r.Assignee, r.AssignedAt = by, &at
 		}
 		r.State, r.Reviewer, r.ReviewedAt = Reviewed, by, &at
 	case action == ReviewReopen:
-		return r, unfit("the review is not complete")
+		return r, fmt.Errorf("%w: the review is not complete", ErrReviewState)
 	case r.State == Reviewed:
-		return r, unfit("the review is complete: reopen it first")
+		return r, fmt.Errorf("%w: the review is complete; reopen it first", ErrReviewState)
 	default:
-		return r, unfit("nobody has claimed the review")
+		return r, fmt.Errorf("%w: nobody has claimed the review", ErrReviewState)
 	}
 	return r, nil
 }

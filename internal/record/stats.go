@@ -19,45 +19,44 @@ type Outcome struct {
 	Status    agent.Status
 	EndReason agent.EndReason
 	Usage     agent.Usage
-	Envelope  struct {
-		NoToolResult bool `json:"no_tool_result"`
-	}
 	StartedAt time.Time
 	EndedAt   *time.Time
-	Rating    Verdict // the latest; empty means none
-	Review    ReviewState
-	Score     *int // the latest
+	// NoToolResult: see Envelope.
+	NoToolResult bool
+	Rating       Verdict // the latest, whoever gave it; empty means none
+	Review       ReviewState
+	Score        *int // the latest, 0 to 100; nil means none
 }
 
 // Inconclusive reports whether an investigation completed without a full result: it is partial, a limit cut it short, or no tool call
 // succeeded.
 func (o Outcome) Inconclusive() bool {
-	return o.Status == agent.StatusCompleted && (o.EndReason == agent.EndPartial || o.EndReason.Cut() || o.Envelope.NoToolResult)
+	return o.Status == agent.StatusCompleted && (o.EndReason == agent.EndPartial || o.EndReason.Cut() || o.NoToolResult)
 }
 
 // Stats summarises ended investigations. Costs are in US dollars, and known only for providers with known prices.
 type Stats struct {
-	Name         string `json:"name" doc:"chain, models or plan; total in the sum"`
+	Name         string `json:"name" doc:"chain, models or plan of the group; the sum of all is named total"`
 	Ended        int    `json:"ended" doc:"number of ended investigations"`
 	Completed    int    `json:"completed"`
 	Inconclusive int    `json:"inconclusive" doc:"completed, but partial, cut short by a limit, or without any successful tool call"`
-	NeedReview   int    `json:"need_review" doc:"not reviewed yet"`
-	Accurate     int    `json:"accurate" doc:"by the latest rating of each investigation, as are partly and inaccurate"`
-	Partly       int    `json:"partly"`
-	Inaccurate   int    `json:"inaccurate"`
+	NeedReview   int    `json:"need_review" doc:"number whose review is not complete"`
+	Accurate     int    `json:"accurate" doc:"number whose latest rating is accurate"`
+	Partly       int    `json:"partly" doc:"number whose latest rating is partly"`
+	Inaccurate   int    `json:"inaccurate" doc:"number whose latest rating is inaccurate"`
 	Scored       int    `json:"scored" doc:"number of investigations with a score"`
 	// MeanScore is zero if none has a score.
-	MeanScore     float64 `json:"mean_score,omitempty" doc:"mean of the latest scores, 0 to 100"`
+	MeanScore     float64 `json:"mean_score" doc:"mean of the latest scores, 0 to 100"`
 	CostUSD       float64 `json:"cost_usd" doc:"total cost"`
 	MedianCostUSD float64 `json:"median_cost_usd"`
-	MedianSeconds float64 `json:"median_seconds" doc:"median time from start to end of completed investigations"`
-	P90Seconds    float64 `json:"p90_seconds" doc:"90 % of completed investigations took at most this long"`
+	MedianSeconds float64 `json:"median_seconds" doc:"median time from start to end of completed investigations; 0 if there are none"`
+	P90Seconds    float64 `json:"p90_seconds" doc:"90th percentile of the same times"`
 }
 
 // StatsKey is how outcomes are grouped.
 type StatsKey string
 
-// The groups: by chain, by the models that replied, or by plan (the configuration that an investigation started with).
+// The groups: by chain, by the models of the agents, or by plan (the configuration that an investigation started with).
 const (
 	ByChain StatsKey = "chain"
 	ByModel StatsKey = "model"
@@ -126,7 +125,7 @@ func summary(name string, all []Outcome) Stats {
 	return out
 }
 
-// quantile returns the smallest number that at least a share of all does not exceed; 0 if there are none.
+// quantile returns the smallest of the numbers that is not below the given share (0 to 1) of them; 0 if there are none. It sorts them.
 func quantile(all []float64, share float64) float64 {
 	if len(all) == 0 {
 		return 0

@@ -27,7 +27,7 @@ func TestStatsOf(t *testing.T) {
 	partial := of("db", 4, 0, agent.StatusCompleted, "")
 	partial.EndReason = agent.EndPartial
 	blind := of("db", 1, 1, agent.StatusCompleted, Accurate)
-	blind.Envelope.NoToolResult = true
+	blind.NoToolResult = true
 	eighty, fifty := 80, 50
 	blind.Score, partial.Score = &eighty, &fifty
 	all := []Outcome{

@@ -43,9 +43,6 @@ func (s investigations) StartInvestigation(ctx context.Context, r record.Investi
 		if err := forgetWaits(ctx, q, r.ID, r.Writer); err != nil {
 			return nil, err
 		}
-		if err := reviewAgain(ctx, q, r.ID, r.Writer); err != nil {
-			return nil, err
-		}
 		if err := s.addActs(ctx, q, []audit.Act{startedAct(r)}); err != nil {
 			return nil, err
 		}
@@ -64,9 +61,6 @@ func (s investigations) ReopenInvestigation(ctx context.Context, id, run string)
 		WHERE id = $1 AND (writer <> $3 OR ended_at IS NULL)`
 	return s.writeInvestigation(ctx, "reopen", record.Investigation{ID: id, Writer: run}, func(q querier) (sql.Result, error) {
 		if err := forgetWaits(ctx, q, id, run); err != nil {
-			return nil, err
-		}
-		if err := reviewAgain(ctx, q, id, run); err != nil {
 			return nil, err
 		}
 		if err := s.addActs(ctx, q, []audit.Act{resetAct(id, run)}); err != nil {
@@ -264,8 +258,8 @@ func queryOf(f Filter, db database, found searched) (query string, args []any) {
 	return query + ` ORDER BY started_at DESC, id DESC` + limitTo(f.Limit), args
 }
 
-// conditionsOf adds a condition only for the fields that are set, so that each database uses the best index: by start, or of open
-// investigations.
+// conditionsOf returns the conditions for the records that a filter selects. It adds one only for each field that is set, so that each
+// database uses the best index: by start, or of open investigations.
 func conditionsOf(f Filter, db database, found searched) (query string, args []any) {
 	query = `$1 IN ('', status) AND $2 IN ('', chain) AND $3 IN ('', alert_type)`
 	args = []any{f.Status, f.Chain, f.AlertType}
@@ -317,7 +311,8 @@ func conditionsOf(f Filter, db database, found searched) (query string, args []a
 		and(` AND `+reviewState+` = $%d`, f.Review)
 	}
 	if f.Assignee != "" {
-		and(` AND EXISTS (SELECT 1 FROM reviews WHERE investigation = investigations.id AND assignee = $%d)`, textColumn{&f.Assignee})
+		const claimed = ` AND (id, writer) IN (SELECT investigation, run FROM reviews WHERE assigned_at IS NOT NULL AND assignee = $%d)`
+		and(claimed, textColumn{&f.Assignee})
 	}
 	if f.NeedsMe {
 		query += ` AND status IN ('` + strings.Join(record.NeedsMe, `', '`) + `')`

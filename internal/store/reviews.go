@@ -1,30 +1,34 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/knowledge/learning"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/trust/audit"
 	"github.com/inquest-dev/inquest/internal/trust/mask"
 )
 
-// ratingRow is a person's rating of an investigation or, with a claim, of one claim of its report.
+// ratingRow is a person's rating of the result of a run or, with a claim, of one claim of its report. A claim is its number and its text.
 type ratingRow struct {
 	record.Rating
-	claim  string
-	number int
+	claim, run string
 }
 
-const ratingColumns = `investigation, author, claim, at, rating, note, action_taken, claim_number`
+const ratingColumns = `investigation, author, claim, at, rating, note, action_taken, run`
 
 func ratingFields(r *ratingRow) []any {
 	return []any{&r.Investigation, textColumn{&r.By}, textColumn{&r.claim}, timeColumn{&r.At}, &r.Rating.Rating, textColumn{&r.Note},
-		textColumn{&r.ActionTaken}, &r.number}
+		textColumn{&r.ActionTaken}, &r.run}
 }
 
 // Ratings returns people's ratings of an investigation, oldest first.
@@ -34,7 +38,7 @@ func (s outcomes) Ratings(ctx context.Context, investigation string) ([]record.R
 }
 
 func ratingsOf(ctx context.Context, q querier, investigation string) (all []record.Rating, err error) {
-	const query = `SELECT ` + ratingColumns + ` FROM ratings WHERE investigation = $1 ORDER BY claim <> '', at, author, claim_number, claim`
+	const query = `SELECT ` + ratingColumns + ` FROM ratings WHERE investigation = $1 ORDER BY claim <> '', at, author`
 	rows, err := selectAll(ctx, q, ratingFields, query, investigation)
 	for _, row := range rows {
 		if row.claim == "" {
@@ -42,30 +46,35 @@ func ratingsOf(ctx context.Context, q querier, investigation string) (all []reco
 			continue
 		}
 		n := slices.IndexFunc(all, func(r record.Rating) bool { return r.By == row.By })
-		if n >= 0 {
-			one := record.ClaimRating{Claim: row.number, Text: row.claim, Rating: row.Rating.Rating, Note: row.Note}
-			all[n].Claims = append(all[n].Claims, one)
+		if n < 0 {
+			continue
 		}
+		number, text, _ := strings.Cut(row.claim, " ")
+		claim := record.ClaimRating{Text: text, Rating: row.Rating.Rating}
+		claim.Claim, _ = strconv.Atoi(number)
+		all[n].Claims = append(all[n].Claims, claim)
+	}
+	for _, r := range all {
+		slices.SortFunc(r.Claims, func(a, b record.ClaimRating) int { return cmp.Compare(a.Claim, b.Claim) })
 	}
 	return all, err
 }
 
-// Rate stores a person's rating of an investigation in place of that person's last one, which completes the review. While any person
-// rates it inaccurate, its judgements of earlier learnings do not count. Unless withdraw is nil, everything that it taught is withdrawn
-// in the same transaction.
-func (s lessons) Rate(
-	ctx context.Context, r record.Investigation, rating record.Rating, withdraw *learning.Withdrawn, who audit.Act,
-) error {
-	rating.Investigation, rating.At = r.ID, storedTime(rating.At)
-	err := s.writeRecords(ctx, r.ID, func(q querier) error {
+// Rate stores a person's rating of an ended investigation in place of that person's last one, and completes the review. Without claims,
+// the person's earlier ratings of claims stay. While anyone rates the investigation inaccurate, its judgements of earlier learnings do
+// not count. If withdraw is set, the same transaction withdraws all of its learnings. A rating with the key of an earlier one changes
+// nothing.
+func (s lessons) Rate(ctx context.Context, rating record.Rating, withdraw *learning.Withdrawn, who audit.Act) error {
+	rating.At = storedTime(rating.At)
+	err := s.review(ctx, who, func(q querier, r record.Investigation) error {
 		l, err := s.changeLearnings(ctx, q, r.Project)
 		if err != nil {
 			return err
 		}
-		if err := replaceRating(ctx, q, r.ID, rating.By, &rating); err != nil {
+		if err := saveRating(ctx, q, rating, r.Writer); err != nil {
 			return err
 		}
-		if _, err := changeReview(ctx, q, r, record.ReviewRate, rating.By, rating.At); err != nil {
+		if _, _, err := changeReview(ctx, q, r, record.ReviewRate, rating.By, rating.At); err != nil {
 			return err
 		}
 		rated := who
@@ -73,6 +82,7 @@ func (s lessons) Rate(
 		rated.Detail = audit.Detail("rating", string(rating.Rating), "note", mask.Shown(ctx, rating.Note),
 			"action_taken", mask.Shown(ctx, rating.ActionTaken), "claims", claimsDetail(rating.Claims))
 		acts := []audit.Act{rated}
+		who.Key = "" // it is that of the rating
 		if withdraw != nil {
 			_, withdrawn, err := l.withdraw(ctx, r.ID, *withdraw, who)
 			if err != nil {
@@ -86,123 +96,121 @@ func (s lessons) Rate(
 		}
 		return s.addActs(ctx, q, append(acts, settled...))
 	})
-	return doing(err, "rate %s", r.ID)
+	return doing(err, "rate %s", rating.Investigation)
+}
+
+// review runs fn on the record of an ended investigation, unless an act with the same key is recorded.
+func (s lessons) review(ctx context.Context, who audit.Act, fn func(querier, record.Investigation) error) error {
+	return s.writeRecords(ctx, who.Investigation, func(q querier) error {
+		if recorded, err := isRecorded(ctx, q, who); err != nil || recorded {
+			return err
+		}
+		r, err := investigationOf(ctx, q, who.Investigation)
+		switch {
+		case err != nil:
+			return err
+		case r.EndedAt == nil:
+			return fmt.Errorf("%w: the investigation has not ended", record.ErrReviewState)
+		}
+		return fn(q, r)
+	})
 }
 
 // claimsDetail lists the claims of a rating for the audit trail: "1 accurate, 3 inaccurate".
-func claimsDetail(all []record.ClaimRating) (text string) {
-	for n, c := range all {
-		if n > 0 {
-			text += ", "
-		}
-		text += fmt.Sprintf("%d %s", c.Claim, c.Rating)
+func claimsDetail(all []record.ClaimRating) string {
+	var words []string
+	for _, c := range all {
+		words = append(words, fmt.Sprintf("%d %s", c.Claim, c.Rating))
 	}
-	return text
+	return strings.Join(words, ", ")
 }
 
-// replaceRating replaces a person's rating of an investigation and of its claims. Nil deletes it.
-func replaceRating(ctx context.Context, q querier, investigation, by string, rating *record.Rating) error {
-	const remove = `DELETE FROM ratings WHERE investigation = $1 AND author = $2`
-	if _, err := q.ExecContext(ctx, remove, investigation, textColumn{&by}); err != nil || rating == nil {
+// saveRating replaces a person's rating of an investigation and, unless the claims are nil, of its claims.
+func saveRating(ctx context.Context, q querier, rating record.Rating, run string) error {
+	const remove = `DELETE FROM ratings WHERE investigation = $1 AND author = $2 AND (claim = '' OR $3 = 1)`
+	if _, err := q.ExecContext(ctx, remove, rating.Investigation, textColumn{&rating.By}, flagColumn{new(rating.Claims != nil)}); err != nil {
 		return err
 	}
-	rows := []ratingRow{{Rating: *rating}}
+	rows := []ratingRow{{Rating: rating, run: run}}
 	for _, c := range rating.Claims {
-		one := record.Rating{Investigation: investigation, By: by, At: rating.At, Rating: c.Rating, Note: c.Note}
-		rows = append(rows, ratingRow{one, c.Text, c.Claim})
+		one := record.Rating{Investigation: rating.Investigation, By: rating.By, At: rating.At, Rating: c.Rating}
+		rows = append(rows, ratingRow{one, fmt.Sprintf("%d %s", c.Claim, c.Text), run})
 	}
-	query := insertInto("ratings", ratingColumns) + `ON CONFLICT (investigation, author, claim) ` + overwrite("rating, note, claim_number")
 	for _, row := range rows {
-		if _, err := q.ExecContext(ctx, query, ratingFields(&row)...); err != nil {
+		if _, err := q.ExecContext(ctx, insertInto("ratings", ratingColumns), ratingFields(&row)...); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// ChangeReview carries out a person's action on the review of an investigation and returns the review, or record.ErrReviewState. An
-// acknowledgement deletes the person's own rating.
-func (s lessons) ChangeReview(
-	ctx context.Context, r record.Investigation, action record.ReviewAction, at time.Time, who audit.Act,
-) (out record.Review, err error) {
-	err = s.writeRecords(ctx, r.ID, func(q querier) error {
-		l, err := s.changeLearnings(ctx, q, r.Project)
-		if err != nil {
+// ChangeReview carries out a person's action on the review of an ended investigation, and returns the review, or record.ErrReviewState.
+// An action with the key of an earlier one changes nothing.
+func (s lessons) ChangeReview(ctx context.Context, action record.ReviewAction, at time.Time, who audit.Act) (out record.Review, err error) {
+	err = s.review(ctx, who, func(q querier, r record.Investigation) error {
+		var before record.Review
+		if before, out, err = changeReview(ctx, q, r, action, who.Who, storedTime(at)); err != nil {
 			return err
 		}
-		if out, err = changeReview(ctx, q, r, action, who.Who, storedTime(at)); err != nil {
-			return err
-		}
-		act := who
-		act.What, act.Detail = audit.ReviewChanged, audit.Detail("action", string(action), "state", string(out.State))
-		acts := []audit.Act{act}
-		if action == record.ReviewAcknowledge {
-			if err := replaceRating(ctx, q, r.ID, who.Who, nil); err != nil {
-				return err
-			}
-			settled, err := l.settle(ctx, r.ID, who)
-			if err != nil {
-				return err
-			}
-			acts = append(acts, settled...)
-		}
-		return s.addActs(ctx, q, acts)
+		who.What = audit.ReviewChanged
+		who.Detail = audit.Detail("action", string(action), "state", string(out.State), "before", string(before.State),
+			"assignee_before", before.Assignee)
+		return s.addActs(ctx, q, []audit.Act{who})
 	})
-	return out, doing(err, "%s %s", action, r.ID)
+	if err == nil && out.State == "" { // it was recorded before
+		var r record.Investigation
+		if r, err = investigationOf(ctx, s.db.reader, who.Investigation); err == nil {
+			out, err = reviewOf(ctx, s.db.reader, r)
+		}
+	}
+	return out, doing(err, "%s %s", action, who.Investigation)
 }
 
-const reviewColumns = `investigation, assignee, assigned_at, reviewer, reviewed_at`
+const reviewColumns = `investigation, run, assignee, assigned_at, reviewer, reviewed_at`
 
 func reviewFields(r *record.Review) []any {
-	return []any{&r.Investigation, textColumn{&r.Assignee}, endColumn{&r.AssignedAt}, textColumn{&r.Reviewer}, endColumn{&r.ReviewedAt}}
+	return []any{
+		&r.Investigation, &r.Run, textColumn{&r.Assignee}, endColumn{&r.AssignedAt}, textColumn{&r.Reviewer}, endColumn{&r.ReviewedAt},
+	}
 }
 
-// changeReview carries out an action. r is the record as the caller has read it, so it says whether the investigation has ended.
 func changeReview(
 	ctx context.Context, q querier, r record.Investigation, action record.ReviewAction, by string, at time.Time,
-) (record.Review, error) {
-	stored, err := reviewsOf(ctx, q, []any{r.ID})
+) (before, after record.Review, err error) {
+	if before, err = reviewOf(ctx, q, r); err != nil {
+		return before, after, err
+	}
+	if after, err = before.Apply(action, by, at); err != nil {
+		return before, after, err
+	}
+	query := insertInto("reviews", reviewColumns) + `ON CONFLICT (investigation) ` +
+		overwrite("run, assignee, assigned_at, reviewer, reviewed_at")
+	_, err = q.ExecContext(ctx, query, reviewFields(&after)...)
+	return before, after, err
+}
+
+// reviewOf returns the review of an ended investigation.
+func reviewOf(ctx context.Context, q querier, r record.Investigation) (record.Review, error) {
+	all, err := reviewsOf(ctx, q, []any{r.ID})
 	if err != nil {
 		return record.Review{}, err
 	}
-	before := record.Review{Investigation: r.ID}
-	if known := record.ReviewOf(r, first(stored)); known != nil {
-		before = *known
-	}
-	after, err := before.After(action, by, at)
-	if err != nil {
-		return before, err
-	}
-	query := insertInto("reviews", reviewColumns) + `ON CONFLICT (investigation) ` +
-		overwrite("assignee, assigned_at, reviewer, reviewed_at")
-	_, err = q.ExecContext(ctx, query, reviewFields(&after)...)
-	return after, err
+	return *cmp.Or(record.ReviewOf(r, all[r.ID]), &record.Review{}), nil
 }
 
-// reviewAgain makes an investigation whose review is complete need a new one when another run takes it over, because its result may
-// change.
-func reviewAgain(ctx context.Context, q querier, investigation, run string) error {
-	const query = `UPDATE reviews SET assignee = '', assigned_at = NULL, reviewer = '', reviewed_at = NULL WHERE investigation = $1
-		AND reviewed_at IS NOT NULL AND EXISTS (SELECT 1 FROM investigations WHERE id = $1 AND writer <> $2)`
-	_, err := q.ExecContext(ctx, query, investigation, run)
-	return err
-}
-
-// first returns a pointer to the first one, or nil.
-func first[T any](all []T) *T {
-	if len(all) == 0 {
-		return nil
-	}
-	return &all[0]
-}
-
-func reviewsOf(ctx context.Context, q querier, ids []any) ([]record.Review, error) {
+// reviewsOf returns the rows of some investigations, by ID.
+func reviewsOf(ctx context.Context, q querier, ids []any) (map[string]*record.Review, error) {
 	query := `SELECT ` + reviewColumns + ` FROM reviews WHERE investigation IN (` + places(len(ids)) + `)`
-	return selectAll(ctx, q, reviewFields, query, ids...)
+	all, err := selectAll(ctx, q, reviewFields, query, ids...)
+	byID := map[string]*record.Review{}
+	for _, one := range all {
+		byID[one.Investigation] = &one
+	}
+	return byID, err
 }
 
-// Reviews returns the reviews of the given investigations, by ID. Those without a review are missing.
-func (s outcomes) Reviews(ctx context.Context, all []record.Investigation) (map[string]record.Review, error) {
+// Reviews returns the reviews of those of the given investigations that have ended, by ID.
+func (s outcomes) Reviews(ctx context.Context, all []record.Investigation) (map[string]*record.Review, error) {
 	ids := make([]string, len(all))
 	for n, r := range all {
 		ids[n] = r.ID
@@ -210,39 +218,37 @@ func (s outcomes) Reviews(ctx context.Context, all []record.Investigation) (map[
 	stored := map[string]*record.Review{}
 	err := inChunks(ids, func(args []any) error {
 		found, err := reviewsOf(ctx, s.db.reader, args)
-		for _, one := range found {
-			stored[one.Investigation] = &one
-		}
+		maps.Copy(stored, found)
 		return err
 	})
-	out := map[string]record.Review{}
+	out := map[string]*record.Review{}
 	for _, r := range all {
 		if review := record.ReviewOf(r, stored[r.ID]); review != nil {
-			out[r.ID] = *review
+			out[r.ID] = review
 		}
 	}
 	return out, doing(s.db.explain(err), "read the reviews of investigations")
 }
 
-// reviewState is the state of an investigation's review, by the rules of record.ReviewOf.
-const reviewState = `COALESCE(
-	(SELECT CASE WHEN reviewed_at IS NOT NULL THEN 'reviewed' WHEN assigned_at IS NOT NULL THEN 'in_progress'
-		WHEN investigations.ended_at IS NULL THEN '' ELSE 'needs_review' END FROM reviews WHERE investigation = investigations.id),
-	CASE WHEN status IN ('cancelled', 'terminated') THEN 'reviewed' WHEN ended_at IS NULL THEN '' ELSE 'needs_review' END)`
+// reviewState is the state of an investigation's review, by the rules of record.ReviewOf. It is empty if that has not ended.
+const reviewState = `CASE WHEN ended_at IS NULL THEN '' ELSE COALESCE(
+	(SELECT CASE WHEN reviewed_at IS NOT NULL THEN 'reviewed' WHEN assigned_at IS NOT NULL THEN 'in_progress' ELSE 'needs_review' END
+		FROM reviews WHERE investigation = investigations.id AND run = investigations.writer),
+	CASE WHEN status IN ('cancelled', 'terminated') THEN 'reviewed' ELSE 'needs_review' END) END`
 
 // Outcomes returns how the ended investigations that a filter selects ended, and what people think of them, in no particular order.
 func (s outcomes) Outcomes(ctx context.Context, f Filter) (all []record.Outcome, err error) {
 	where, args := conditionsOf(f, s.db, searched{})
 	ended := ` FROM investigations WHERE ended_at IS NOT NULL AND ` + where
-	among := `WHERE investigation IN (SELECT id` + ended + `)`
 	err = s.read(ctx, func(q querier) error {
 		fields := func(o *record.Outcome) []any {
 			return []any{
-				&o.ID, &o.Chain, &o.PlanHash, &o.Status, &o.EndReason, asJSON(&o.Usage), asJSON(&o.Envelope), timeColumn{&o.StartedAt},
-				endColumn{&o.EndedAt}, &o.Review,
+				&o.ID, &o.Chain, &o.PlanHash, &o.Status, &o.EndReason, asJSON(&o.Usage), timeColumn{&o.StartedAt}, endColumn{&o.EndedAt},
+				&o.Review, flagColumn{&o.NoToolResult},
 			}
 		}
-		query := `SELECT id, chain, plan_hash, status, end_reason, usage, envelope, started_at, ended_at, ` + reviewState + ended
+		const noToolResult = `CASE WHEN envelope LIKE '%"no_tool_result":true%' THEN 1 ELSE 0 END` // quotes in texts are escaped
+		query := `SELECT id, chain, plan_hash, status, end_reason, usage, started_at, ended_at, ` + reviewState + `, ` + noToolResult + ended
 		if all, err = selectAll(ctx, q, fields, query, args...); err != nil {
 			return err
 		}
@@ -265,10 +271,15 @@ func (s outcomes) Outcomes(ctx context.Context, f Filter) (all []record.Outcome,
 		}
 		text := func(f *fact) []any { return []any{&f.id, &f.text} }
 		score := func(f *fact) []any { return []any{&f.id, &f.score} }
+		among := `WHERE investigation IN (SELECT id` + ended + `)`
+		const (
+			current = ` AND claim = '' AND (run = '' OR (investigation, run) IN (SELECT id, writer FROM investigations))`
+			worked  = ` AND model <> '' AND type NOT IN ('scoring', 'reflector') AND stage <> '` + plan.SummaryName + `'`
+		)
 		return errors.Join(
-			add(`SELECT investigation, rating FROM ratings `+among+` AND claim = '' ORDER BY at, author`, text,
+			add(`SELECT investigation, rating FROM ratings `+among+current+` ORDER BY at, author`, text,
 				func(o *record.Outcome, f fact) { o.Rating = record.Verdict(f.text) }),
-			add(`SELECT DISTINCT investigation, model FROM executions `+among+` AND model <> '' ORDER BY model`, text,
+			add(`SELECT DISTINCT investigation, model FROM executions `+among+worked+` ORDER BY model`, text,
 				func(o *record.Outcome, f fact) { o.Models = append(o.Models, f.text) }),
 			add(`SELECT investigation, score FROM scores `+among+` AND score IS NOT NULL ORDER BY n`, score,
 				func(o *record.Outcome, f fact) { o.Score = &f.score }),

@@ -221,7 +221,7 @@ var (
 	GetStats = op[StatsIn, Stats](Operation{Name: "get-stats", Role: viewer, Method: get, Path: Base + "/stats",
 		Summary: "Summarise ended investigations: how many were right, how long they took, and what they cost"})
 	Review = op[ReviewIn, record.Review](Operation{Name: "review", Role: operator, Method: post, Path: investigation + "/review",
-		Summary: "Claim, release, complete or reopen the review of an investigation", Tool: "review_investigation"})
+		Summary: "Claim, release, acknowledge or reopen the review of an ended investigation", Tool: "review_investigation"})
 	WithdrawLearnings = op[WithdrawIn, Taught](Operation{Name: "withdraw-learnings", Role: operator, Method: post,
 		Path:    investigation + "/learnings/withdraw",
 		Summary: "Withdraw all learnings from an investigation; returns them and the investigations and conversations that received them"})

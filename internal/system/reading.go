@@ -34,7 +34,7 @@ type Record struct {
 	Scores []record.Score `json:"scores,omitempty"`
 	// Ratings are those of people, oldest first.
 	Ratings []record.Rating `json:"ratings,omitempty"`
-	// Review is nil while the investigation runs and nobody has claimed it.
+	// Review is nil until the investigation has ended.
 	Review *record.Review `json:"review,omitempty"`
 	// Questions are those that people have to answer.
 	Questions []record.Question `json:"questions,omitempty"`
@@ -93,8 +93,8 @@ type Listing struct {
 	About map[string]string
 	// Scores holds the last score of each judged investigation, by ID.
 	Scores map[string]int
-	// Reviews holds the reviews of ended or claimed investigations, by ID.
-	Reviews map[string]record.Review
+	// Reviews holds the reviews of the ended investigations, by ID.
+	Reviews map[string]*record.Review
 }
 
 // Event is something that happened in a followed investigation. One of its fields is set.

@@ -24,7 +24,7 @@ type ListIn struct {
 	Meta      []string  `query:"meta,explode" maxItems:"20" doc:"only investigations with this metadata, as KEY=VALUE; can be repeated"`
 	Since     time.Time `query:"since" doc:"only investigations started at or after this time"`
 	NeedsMe   bool      `query:"needs_me" doc:"only investigations that need a person's attention"`
-	Review    string    `query:"review" enum:"needs_review,in_progress,reviewed" doc:"only investigations with this state of the review"`
+	Review    string    `query:"review" enum:"needs_review,in_progress,reviewed" doc:"only investigations whose review has this state"`
 	Assignee  string    `query:"assignee" maxLength:"200" doc:"only investigations whose review this person has claimed"`
 	Search    string    `query:"q" maxLength:"200" doc:"words in the alert, report, error, metadata or names; or part of a workflow ID"`
 	NamesOnly bool      `query:"names_only" doc:"search only the workflow ID, chain and alert type"`

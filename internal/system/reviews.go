@@ -8,13 +8,13 @@ import (
 	"github.com/inquest-dev/inquest/internal/record"
 )
 
-// Reviewer stores what people think of results.
+// Reviewer rates and reviews investigations, and summarises them.
 type Reviewer interface {
 	// Rate stores a person's rating of an ended investigation, which completes its review.
 	Rate(ctx context.Context, in RateIn, by agent.Identity) (Rated, error)
 	// Review carries out a person's action on the review of an investigation.
 	Review(ctx context.Context, in ReviewIn, by agent.Identity) (record.Review, error)
-	// Stats summarises the ended investigations that a filter selects; without Since, those of the last 30 days.
+	// Stats summarises the ended investigations that a filter selects. If Since is zero, those that started in the last 30 days count.
 	Stats(ctx context.Context, by record.StatsKey, f record.Filter) (Stats, error)
 }
 
@@ -24,20 +24,22 @@ type RateIn struct {
 	Body RateBody
 }
 
+// MaxNote limits a note, and a text about the action taken, in characters.
+const MaxNote = 2000
+
 // RateBody is a person's rating.
 type RateBody struct {
 	Rating      record.Verdict `json:"rating" enum:"accurate,partly,inaccurate" doc:"your rating; replaces your earlier one"`
 	Note        string         `json:"note,omitempty" maxLength:"2000" doc:"what was right or wrong, such as the actual cause"`
 	ActionTaken string         `json:"action_taken,omitempty" maxLength:"2000" doc:"what was done about the incident"`
-	Claims      []ClaimBody    `json:"claims,omitempty" maxItems:"100" doc:"ratings of single claims of the report"`
+	Claims      []ClaimBody    `json:"claims,omitempty" maxItems:"1000" doc:"ratings of claims of the report; if absent, your earlier ones stay"`
 	Withdraw    bool           `json:"withdraw,omitempty" doc:"also withdraw this investigation's learnings; only with the rating inaccurate"`
 }
 
 // ClaimBody is a person's rating of a claim.
 type ClaimBody struct {
-	Claim  int            `json:"claim" minimum:"1" doc:"number of the claim, from 1, in the investigation's evidence"`
+	Claim  int            `json:"claim" minimum:"1" doc:"n of the claim in the investigation's evidence"`
 	Rating record.Verdict `json:"rating" enum:"accurate,partly,inaccurate"`
-	Note   string         `json:"note,omitempty" maxLength:"2000"`
 }
 
 // Rated is an investigation after a rating.

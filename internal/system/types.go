@@ -175,10 +175,9 @@ type Thing struct {
 // Listed is an investigation in a list.
 type Listed struct {
 	record.Investigation
-	About string `json:"about,omitempty" doc:"subject of the investigation, in one line"`
-	Score *int   `json:"score,omitempty" doc:"latest score, from 0 to 100"`
-	// Review is nil while the investigation runs and nobody has claimed it.
-	Review *record.Review `json:"review,omitempty" doc:"state of people's review; absent means that it is not due yet"`
+	About  string         `json:"about,omitempty" doc:"subject of the investigation, in one line"`
+	Score  *int           `json:"score,omitempty" doc:"latest score, from 0 to 100"`
+	Review *record.Review `json:"review,omitempty" doc:"state of the review; absent until the investigation has ended"`
 }
 
 // Page is one page of a list.
@@ -236,7 +235,7 @@ type Whole struct {
 	Executions    []record.Execution   `json:"executions"`
 	Scores        []record.Score       `json:"scores"`
 	Ratings       []record.Rating      `json:"ratings,omitempty" doc:"people's ratings, oldest first"`
-	Review        *record.Review       `json:"review,omitempty" doc:"state of people's review; absent means that it is not due yet"`
+	Review        *record.Review       `json:"review,omitempty" doc:"state of the review; absent until the investigation has ended"`
 	Brief         *Brief               `json:"brief,omitempty" doc:"the most important parts of the report, if it has them"`
 	Advice        string               `json:"advice,omitempty" doc:"what to do about a failure or a limit, in one line of Markdown"`
 	Status        *workflows.Status    `json:"status,omitempty" doc:"status of an ended investigation"`

@@ -83,9 +83,7 @@ func (h investigations) listInvestigations(ctx context.Context, in *system.ListI
 		if score, ok := l.Scores[r.ID]; ok {
 			item.Score = &score
 		}
-		if review, ok := l.Reviews[r.ID]; ok {
-			item.Review = &review
-		}
+		item.Review = l.Reviews[r.ID]
 		out.Items = append(out.Items, item)
 	}
 	return reply(out), nil

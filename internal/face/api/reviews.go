@@ -7,7 +7,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/system"
 )
 
-// reviews takes what people think of results.
+// reviews serves ratings, reviews and statistics.
 type reviews struct{ base }
 
 func (h reviews) routes(to *Server) {
@@ -21,7 +21,8 @@ func (h reviews) rate(ctx context.Context, in *system.RateIn) (*body[system.Rate
 	if err != nil {
 		return nil, err
 	}
-	out, err := h.opts.System.Rate(ctx, system.RateIn{ByID: system.ByID{ID: o.ID}, Body: in.Body}, sender(ctx))
+	in.ID = o.ID
+	out, err := h.opts.System.Rate(ctx, *in, sender(ctx))
 	return reply(out), err
 }
 
@@ -30,7 +31,8 @@ func (h reviews) review(ctx context.Context, in *system.ReviewIn) (*body[record.
 	if err != nil {
 		return nil, err
 	}
-	out, err := h.opts.System.Review(ctx, system.ReviewIn{ByID: system.ByID{ID: o.ID}, Body: in.Body}, sender(ctx))
+	in.ID = o.ID
+	out, err := h.opts.System.Review(ctx, *in, sender(ctx))
 	return reply(out), err
 }
 

@@ -34,7 +34,7 @@ func teachKnowing(r *rapid.T, st *store.Store, n int, learned map[string][]strin
 		New: []learning.Learning{{Kind: learning.Semantic, Polarity: learning.Neutral, Text: "lesson " + text, Confidence: 0.7}},
 	})
 	rating := record.Rating{Investigation: id, By: "ana", At: now, Rating: record.Accurate, Note: "rated " + text}
-	err = errors.Join(err, wrong, st.FinishInvestigation(ctx, one), st.Rate(ctx, one, rating, nil, audit.Act{Investigation: id}))
+	err = errors.Join(err, wrong, st.FinishInvestigation(ctx, one), st.Rate(ctx, rating, nil, audit.Act{Investigation: id}))
 	for _, other := range knowingProjects {
 		err = errors.Join(err, st.NoteReads(ctx, other, []learning.Read{{Learning: 1, Investigation: id, How: learning.Shown, At: now}}))
 	}

@@ -28,7 +28,7 @@ type Outline struct {
 	Caveats   []string        `json:"caveats,omitempty" nullable:"false" doc:"limits of the report: repeat them whenever you state the cause"`
 	Summary   string          `json:"summary,omitempty"`
 	Score     *int            `json:"score,omitempty" doc:"score from 0 to 100"`
-	Review    *record.Review  `json:"review,omitempty" doc:"state of people's review; absent means that it is not due yet"`
+	Review    *record.Review  `json:"review,omitempty" doc:"state of the review; absent until the investigation has ended"`
 	StartedAt time.Time       `json:"started_at,omitzero"`
 	EndedAt   *time.Time      `json:"ended_at,omitempty"`
 }
@@ -68,7 +68,7 @@ type listArgs struct {
 	Search  string    `json:"q,omitempty" maxLength:"200" doc:"words of the alert, report or names, or part of an ID, chain or alert type"`
 	Since   time.Time `json:"since,omitzero" doc:"only investigations started at or after this time"`
 	NeedsMe bool      `json:"needs_me,omitempty" doc:"only investigations that need a person's attention"`
-	Review  string    `json:"review,omitempty" enum:"needs_review,in_progress,reviewed" doc:"only those with this state of the review"`
+	Review  string    `json:"review,omitempty" enum:"needs_review,in_progress,reviewed" doc:"only those whose review has this state"`
 	Project string    `json:"project,omitempty" maxLength:"63"`
 	Limit   int       `json:"limit,omitempty" minimum:"1" maximum:"100" default:"20"`
 	Cursor  string    `json:"cursor,omitempty" maxLength:"2000" doc:"value of next in the previous page"`

@@ -325,9 +325,9 @@ func (m *server) steering() {
 	}, m.rateTool)
 	addTool(m, toolSpec{
 		row: system.Review.Operation, title: "Review an investigation",
-		description: "Change the state of the review of an investigation: claim it for the person (also from another one), release it, " +
-			"acknowledge it (completes the review without a rating, and deletes the person's own), or reopen it. A rating with " +
-			"rate_investigation completes the review too.",
+		description: "Change the state of the review of an ended investigation. claim assigns it to the person, even if someone else has " +
+			"claimed it. release undoes a claim. acknowledge completes the review without a rating. reopen reopens a completed " +
+			"review. rate_investigation completes the review too.",
 	}, m.reviewTool)
 }
 

@@ -75,7 +75,7 @@ func (r *Client) Meant(ctx context.Context, id string, unknown error) error {
 	return unknown
 }
 
-var errProjects = &system.InputError{Err: errors.New("the API cannot list several projects: give --project once, or omit it")}
+var errProjects = &system.InputError{Err: errors.New("the API takes one project: give --project once, or omit it")}
 
 func (r *Client) List(ctx context.Context, f record.Filter) (l system.Listing, err error) {
 	if len(f.Projects) > 1 {
@@ -89,7 +89,7 @@ func (r *Client) List(ctx context.Context, f record.Filter) (l system.Listing, e
 	for key, value := range f.Metadata {
 		asked.Meta = append(asked.Meta, key+"="+value)
 	}
-	l.About, l.Scores, l.Reviews = map[string]string{}, map[string]int{}, map[string]record.Review{}
+	l.About, l.Scores, l.Reviews = map[string]string{}, map[string]int{}, map[string]*record.Review{}
 	for {
 		asked.Limit = mostListed
 		if f.Limit > 0 {
@@ -104,9 +104,7 @@ func (r *Client) List(ctx context.Context, f record.Filter) (l system.Listing, e
 			if l.About[one.ID] = one.About; one.Score != nil {
 				l.Scores[one.ID] = *one.Score
 			}
-			if one.Review != nil {
-				l.Reviews[one.ID] = *one.Review
-			}
+			l.Reviews[one.ID] = one.Review
 		}
 		if found.Next == "" || f.Limit > 0 && len(l.All) >= f.Limit {
 			return l, nil

@@ -9,7 +9,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/system"
 )
 
-// Rate rates an investigation. The API knows who calls it, here and in Review.
+// Rate rates an investigation. It ignores the identity, as Review does: the server takes it from the token.
 func (l *learner) Rate(ctx context.Context, in system.RateIn, _ agent.Identity) (system.Rated, error) {
 	return do(ctx, l, system.Rate, in)
 }

@@ -32,7 +32,7 @@ const (
 	verbAccept  = "accept"  // a confirmation or a review
 	verbReject  = "reject"  // a confirmation or a review, with a reason
 
-	// The rest of these is a record.Verdict or a record.ReviewAction.
+	// Prefixes, followed by a record.Verdict or a record.ReviewAction.
 	verbRate   = "rate-"
 	verbReview = "review-"
 )
@@ -184,15 +184,14 @@ var buttonTexts = map[string]string{
 	verbApprove: "Approve", verbDeny: "Deny …", verbEdit: "Edit and approve …",
 	verbAnswer: "Answer …", verbAccept: "Approve", verbReject: "Reject …",
 	rateAccurate: "Accurate …", ratePartly: "Partly accurate …", rateInaccurate: "Inaccurate …",
-	reviewAcknowledge: "Acknowledge", reviewClaim: "Claim the review",
+	reviewAcknowledge: "Acknowledge", reviewClaim: "Claim the review", reviewRelease: "Release the review",
 }
 
 // with adds buttons.
 func (c content) with(p press, verbs ...string) content {
 	value, err := json.Marshal(p)
 	if err != nil || len(value) > maxValue {
-		c.blocks = append(c.blocks, small("This cannot be decided in Slack, because its ID is too long for a button. Use the web page, "+
-			"or run `starter inbox` and then `starter decide` or `starter answer`."))
+		c.blocks = append(c.blocks, small("The ID is too long for buttons in Slack. Use the web page or `starter`."))
 		return c
 	}
 	var buttons []slack.BlockElement

@@ -22,8 +22,8 @@ type place struct {
 	Thread  string `json:"t"`
 }
 
-// modals are the modals by verb: their title, the label of their input, whether that may stay empty, and whether they also ask what was
-// done about the incident.
+// modals are the modals by verb: their title and the label of their input. optional: the input may stay empty. action: a second input asks
+// what was done about the incident.
 var modals = map[string]struct {
 	title, label     string
 	optional, action bool
@@ -64,7 +64,7 @@ func (f *Face) pressed(ctx context.Context, c slack.InteractionCallback, action 
 	case action.ActionID == verbDeny:
 		most = workflows.MaxReason
 	case modal.action:
-		most = maxRating
+		most = system.MaxNote
 	}
 	block, field := input(fieldText, modal.label, most)
 	block.Optional = modal.optional

@@ -1,6 +1,7 @@
 package slack_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -27,21 +28,33 @@ func TestReview(t *testing.T) {
 	w.Press("U1", report, "review-claim")
 	w.Until("the claim", func() bool { return len(w.ours(thread, "is reviewing this")) == 1 })
 	w.Press("U1", report, "rate-partly")
-	w.submit("U1", "V1", "right <!here> service, password hunter2", "rolled it back")
-	w.submit("U1", "V1", "right <!here> service, password hunter2", "rolled it back") // Slack sends it again
+	note := "right <!here> service, password hunter2\n*bob* approved"
+	w.submit("U1", "V1", note, "rolled it back")
+	w.submit("U1", "V1", note, "rolled it back") // Slack sends it again
+	w.Press("U1", report, "rate-inaccurate")
+	w.submit("U1", "V2", strings.Repeat("&", 2000), strings.Repeat("<\n", 1000)) // Slack has limits for the escaped text
+	w.Until("a long note", func() bool { return len(w.ours(thread, "rated this as inaccurate")) == 1 })
 	w.Press("U1", report, "review-acknowledge")
 	w.Until("what ada did", func() bool { return len(w.ours(thread, "acknowledged this")) == 1 })
 	for _, want := range [][]string{
 		{"ada review", `{"ID":"` + id + `","Body":{"action":"claim"}}`}, {"ada review", `"action":"acknowledge"`},
-		{"ada rate", `"rating":"partly"`, `service, password ***"`, `"action_taken":"rolled it back"`},
+		{"ada rate", `"rating":"partly"`, `service, password ***\n`, `"action_taken":"rolled it back"`},
 	} {
 		if !w.did(want...) {
 			t.Errorf("not once: %q in %q", want, w.applied)
 		}
 	}
-	said := w.ours(thread, "rated this partly")
-	if len(said) != 1 || strings.Contains(said[0].Text, "hunter2") || strings.Contains(said[0].Text, "<!here>") ||
-		!strings.Contains(said[0].Text, "<@U1> rated this partly.\n> right ") || !strings.Contains(said[0].Text, "Action taken: rolled it back") {
-		t.Errorf("said %v", said)
+	said := w.ours(thread, "rated this as partly accurate")
+	if len(said) != 1 {
+		t.Fatalf("said %v", said)
+	}
+	text, _ := json.Marshal(said[0].Blocks)
+	for _, want := range []string{`\u003c@U1\u003e rated this as partly accurate.\n`, `\u003e right `, `\n\u003e *bob* approved`, `Action taken: rolled it back`} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("no %s in %s", want, text)
+		}
+	}
+	if strings.Contains(string(text), "hunter2") || strings.Contains(string(text), `\u003c!here`) {
+		t.Errorf("said %s", text)
 	}
 }

@@ -169,10 +169,11 @@ func (w *world) becomes(id string, status agent.Status, report string, waits rec
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	stage := record.Stage{Name: "look", Status: status}
-	w.set(id, record.Update{
-		Record: &record.Investigation{ID: id, WorkflowID: id, Chain: "dig", Status: status, Report: report},
-		Stages: []record.Stage{stage}, Waits: &waits,
-	})
+	r := record.Investigation{ID: id, WorkflowID: id, Chain: "dig", Status: status, Report: report}
+	if status.Closed() {
+		r.EndedAt = new(time.Now())
+	}
+	w.set(id, record.Update{Record: &r, Stages: []record.Stage{stage}, Waits: &waits})
 }
 
 func (w *world) Find(_ context.Context, id string) (system.Handle, error) {

@@ -247,7 +247,9 @@ func (t *thread) end(ctx context.Context, result system.Result) error {
 	}
 	rep := report.Of(r, w.Stages, terminal.Summary(r), proof)
 	c, whole := reportContent(rep, t.page(r.ID))
-	c = c.reviewable(r.ID)
+	if r.EndedAt != nil {
+		c = c.reviewable(r.ID)
+	}
 	about := record.ChatMessage{Investigation: t.Investigation, Kind: kindReport, Channel: t.Channel, Thread: t.Thread, State: record.ChatDone}
 	if _, err := t.post(ctx, about, c); err != nil {
 		return err

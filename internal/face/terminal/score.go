@@ -50,11 +50,7 @@ func RatingLines(r record.Rating) []string {
 	}
 	lines := []string{CleanLine(line)}
 	for _, claim := range r.Claims {
-		line = fmt.Sprintf("claim %d %s: %s", claim.Claim, claim.Rating, claim.Text)
-		if claim.Note != "" {
-			line += " · " + claim.Note
-		}
-		lines = append(lines, "  "+CleanLine(line))
+		lines = append(lines, "  "+CleanLine(fmt.Sprintf("claim %d %s: %s", claim.Claim, claim.Rating, claim.Text)))
 	}
 	return lines
 }
@@ -64,7 +60,7 @@ func ReviewLine(r record.Review) string {
 	line, who := "needs review", ""
 	switch r.State {
 	case record.InReview:
-		line, who = "claimed for review", r.Assignee
+		line, who = "in review", r.Assignee
 	case record.Reviewed:
 		line, who = "reviewed", r.Reviewer
 	}

@@ -24,6 +24,9 @@ func testRatings(t *testing.T, open opener) {
 		Investigation: "b", At: now.Add(time.Hour), New: learnable("nginx restarts"), Confirmed: []int64{1}, Contradicted: []int64{2},
 	}
 	must(s.Learn(ctx, "", wrong))(t)
+	for _, id := range []string{"b", "c"} {
+		ok(t, s.FinishInvestigation(ctx, finished(investigation(id, id, 1), agent.StatusCompleted)))
+	}
 	judged := []learning.Learning{must(s.Learning(ctx, "", 1))(t), must(s.Learning(ctx, "", 2))(t)}
 	if judged[0].Confidence <= before[0].Confidence || judged[1].Confidence >= before[1].Confidence {
 		t.Fatalf("judged: %+v", judged)
@@ -34,8 +37,7 @@ func testRatings(t *testing.T, open opener) {
 	rate := func(of, by string, verdict record.Verdict, withdraw *learning.Withdrawn) {
 		t.Helper()
 		r := record.Rating{Investigation: of, By: by, At: now, Rating: verdict, Note: "note of " + by}
-		who := audit.Act{Investigation: of, At: now, Who: by, Channel: "test"}
-		ok(t, s.Rate(ctx, record.Investigation{ID: of, EndedAt: &now}, r, withdraw, who))
+		ok(t, s.Rate(ctx, r, withdraw, audit.Act{Investigation: of, At: now, Who: by, Channel: "test"}))
 	}
 	expect := func(what string, want []learning.Learning, found []int64, undone bool) {
 		t.Helper()
@@ -77,7 +79,7 @@ func testRatings(t *testing.T, open opener) {
 		return nil
 	}))
 	same(t, "acts", acts, map[string]int{
-		"rated ": 6, "learning-withdrawn L3": 1, "learning-judged L1": 3, "learning-judged L2": 3,
+		"ended ": 1, "rated ": 6, "learning-withdrawn L3": 1, "learning-judged L1": 3, "learning-judged L2": 3,
 	})
 }
 
@@ -105,16 +107,17 @@ func reviews(t *testing.T, open opener, all ...agent.Status) *reviewed {
 	return w
 }
 
-// act carries out an action on an investigation, and rate rates it.
-func (w *reviewed) act(n int, by string, action record.ReviewAction) error {
-	who := audit.Act{Investigation: w.all[n].ID, At: w.now, Who: by, Channel: "test"}
-	_, err := w.ChangeReview(w.Context(), w.all[n], action, w.now, who)
+// act carries out an action on an investigation, and rate rates it. key is that of the request; empty means none.
+func (w *reviewed) act(n int, by string, action record.ReviewAction, key string) error {
+	who := audit.Act{Investigation: w.all[n].ID, At: w.now, Who: by, Channel: "test", Key: key}
+	_, err := w.ChangeReview(w.Context(), action, w.now, who)
 	return err
 }
 
-func (w *reviewed) rate(n int, r record.Rating) {
+func (w *reviewed) rate(n int, r record.Rating, key string) {
 	w.Helper()
-	ok(w.T, w.Rate(w.Context(), w.all[n], r, nil, audit.Act{Investigation: w.all[n].ID, At: w.now, Who: r.By, Channel: "test"}))
+	r.Investigation = w.all[n].ID
+	ok(w.T, w.Rate(w.Context(), r, nil, audit.Act{Investigation: r.Investigation, At: w.now, Who: r.By, Channel: "test", Key: key}))
 }
 
 // states checks the states of the reviews, and that lists select by them.
@@ -122,7 +125,11 @@ func (w *reviewed) states(want ...record.ReviewState) {
 	w.Helper()
 	reviews := must(w.Reviews(w.Context(), w.all))(w.T)
 	for n, r := range w.all {
-		same(w.T, "state of "+r.ID, reviews[r.ID].State, want[n])
+		state := record.ReviewState("")
+		if review := reviews[r.ID]; review != nil {
+			state = review.State
+		}
+		same(w.T, "state of "+r.ID, state, want[n])
 		for _, state := range record.ReviewStates() {
 			listed := must(w.Investigations(w.Context(), store.Filter{Review: state}))(w.T)
 			is := slices.ContainsFunc(listed, func(one record.Investigation) bool { return one.ID == r.ID })
@@ -139,64 +146,74 @@ func testReviews(t *testing.T, open opener) {
 	const done, failed, stopped, running = 0, 1, 2, 3
 	ctx := t.Context()
 	w.states(record.NeedsReview, record.NeedsReview, record.Reviewed, "")
-	ok(t, w.act(done, "ana", record.ReviewClaim))
-	ok(t, w.act(running, "ana", record.ReviewClaim))
-	w.states(record.InReview, record.NeedsReview, record.Reviewed, record.InReview)
-	ok(t, w.act(done, "bob", record.ReviewClaim)) // takes it over
-	ok(t, w.act(running, "bob", record.ReviewRelease))
+	ok(t, w.act(done, "ana", record.ReviewClaim, ""))
 	w.states(record.InReview, record.NeedsReview, record.Reviewed, "")
-	mine := must(w.Investigations(ctx, store.Filter{Assignee: "bob"}))(t)
-	if len(mine) != 1 || mine[0].ID != w.all[done].ID || len(must(w.Investigations(ctx, store.Filter{Assignee: "ana"}))(t)) != 0 {
-		t.Errorf("claimed by bob: %v", mine)
+	ok(t, w.act(done, "bob", record.ReviewClaim, "k1")) // takes it over
+	ok(t, w.act(done, "ana", record.ReviewClaim, ""))
+	ok(t, w.act(done, "bob", record.ReviewClaim, "k1")) // a retry: ana has it meanwhile
+	mine := must(w.Investigations(ctx, store.Filter{Assignee: "ana"}))(t)
+	if len(mine) != 1 || mine[0].ID != w.all[done].ID || len(must(w.Investigations(ctx, store.Filter{Assignee: "bob"}))(t)) != 0 {
+		t.Errorf("claimed by ana: %v", mine)
 	}
-	w.rate(done, record.Rating{By: "ana", At: w.now, Rating: record.Partly})
-	w.rate(failed, record.Rating{By: "ana", At: w.now, Rating: record.Inaccurate})
+	ok(t, w.act(done, "bob", record.ReviewRelease, ""))
+	w.states(record.NeedsReview, record.NeedsReview, record.Reviewed, "")
+	w.rate(done, record.Rating{By: "ana", At: w.now, Rating: record.Partly}, "")
+	w.rate(failed, record.Rating{By: "ana", At: w.now, Rating: record.Inaccurate}, "")
 	w.states(record.Reviewed, record.Reviewed, record.Reviewed, "")
-	same(t, "review", must(w.Reviews(ctx, w.all))(t)[w.all[done].ID], record.Review{
-		Investigation: w.all[done].ID, State: record.Reviewed, Assignee: "bob", AssignedAt: &w.now, Reviewer: "ana", ReviewedAt: &w.now,
+	same(t, "review", must(w.Reviews(ctx, w.all))(t)[w.all[done].ID], &record.Review{
+		Investigation: w.all[done].ID, Run: "first", State: record.Reviewed, Assignee: "ana", AssignedAt: &w.now,
+		Reviewer: "ana", ReviewedAt: &w.now,
 	})
-	for _, action := range []record.ReviewAction{record.ReviewClaim, record.ReviewRelease} {
-		if err := w.act(done, "ana", action); !errors.Is(err, record.ErrReviewState) {
-			t.Errorf("%s a reviewed one: %v", action, err)
+	unfit := func(n int, action record.ReviewAction) {
+		t.Helper()
+		if err := w.act(n, "ana", action, ""); !errors.Is(err, record.ErrReviewState) {
+			t.Errorf("%s %s: %v", action, w.all[n].ID, err)
 		}
 	}
-	ok(t, w.act(done, "ana", record.ReviewReopen))
-	ok(t, w.act(stopped, "ana", record.ReviewReopen))
+	unfit(done, record.ReviewClaim)
+	unfit(done, record.ReviewRelease)
+	unfit(running, record.ReviewClaim)
+	ok(t, w.act(done, "ana", record.ReviewReopen, ""))
+	ok(t, w.act(stopped, "ana", record.ReviewReopen, ""))
 	w.states(record.NeedsReview, record.Reviewed, record.NeedsReview, "")
-	if err := w.act(done, "ana", record.ReviewReopen); !errors.Is(err, record.ErrReviewState) {
-		t.Errorf("reopened twice: %v", err)
-	}
-	ok(t, w.act(stopped, "", record.ReviewAcknowledge)) // without authentication
+	unfit(done, record.ReviewReopen)
+	unfit(done, record.ReviewRelease)
+	ok(t, w.act(stopped, "", record.ReviewAcknowledge, "")) // without authentication
 	w.states(record.NeedsReview, record.Reviewed, record.Reviewed, "")
 
-	for range 2 { // Temporal was reset: another run takes over, and its result needs a review
-		again := w.all[failed]
-		again.Writer, again.Status, again.EndedAt = "second", agent.StatusRunning, nil
-		ok(t, w.StartInvestigation(ctx, again))
-	}
+	// Temporal was reset: another run takes over, and its result needs a review.
+	again := w.all[failed]
+	again.Writer, again.Status, again.EndedAt = "second", agent.StatusRunning, nil
+	ok(t, w.StartInvestigation(ctx, again))
+	unfit(failed, record.ReviewAcknowledge)
 	w.all[failed].Writer = "second"
 	ok(t, w.FinishInvestigation(ctx, w.all[failed]))
 	w.states(record.NeedsReview, record.NeedsReview, record.Reviewed, "")
 }
 
-// testClaimRatings: a person's rating of claims is replaced with the rating of the whole, and an acknowledgement deletes both.
+// testClaimRatings: a person's rating of claims stays until the person rates claims again. Their texts may be empty, or the same.
 func testClaimRatings(t *testing.T, open opener) {
 	w := reviews(t, open, agent.StatusCompleted)
 	id, ctx := w.all[0].ID, t.Context()
 	claims := []record.ClaimRating{
-		{Claim: 2, Text: "Zookeeper was down", Rating: record.Accurate},
-		{Claim: 3, Text: "A deploy did it", Rating: record.Inaccurate, Note: "no"},
+		{Claim: 2, Text: "It restarted.", Rating: record.Accurate}, {Claim: 3, Rating: record.Accurate},
+		{Claim: 10, Text: "It restarted.", Rating: record.Inaccurate},
 	}
 	ana := record.Rating{Investigation: id, By: "ana", At: w.now, Rating: record.Partly, ActionTaken: "restarted it", Claims: claims}
 	bob := record.Rating{Investigation: id, By: "bob", At: w.now, Rating: record.Accurate, Claims: claims[1:]}
-	w.rate(0, ana)
-	w.rate(0, bob)
+	w.rate(0, ana, "")
+	w.rate(0, bob, "")
 	same(t, "ratings", must(w.Ratings(ctx, id))(t), []record.Rating{ana, bob})
-	ana.Claims, ana.ActionTaken = claims[:1], ""
-	w.rate(0, ana)
+	ana.Rating, ana.ActionTaken, ana.Claims = record.Inaccurate, "", nil
+	w.rate(0, ana, "k1")
+	ana.Claims = claims
+	same(t, "rated without claims", must(w.Ratings(ctx, id))(t), []record.Rating{ana, bob})
+	ana.Claims = claims[:1]
+	w.rate(0, ana, "")
+	w.rate(0, record.Rating{By: "ana", At: w.now, Rating: record.Accurate}, "k1") // a retry
 	same(t, "rated again", must(w.Ratings(ctx, id))(t), []record.Rating{ana, bob})
-	ok(t, w.act(0, "ana", record.ReviewAcknowledge))
-	same(t, "without a rating", must(w.Ratings(ctx, id))(t), []record.Rating{bob})
+	ok(t, w.act(0, "ana", record.ReviewAcknowledge, ""))
+	same(t, "acknowledged", must(w.Ratings(ctx, id))(t), []record.Rating{ana, bob})
 	var acts []string
 	ok(t, w.Acts(ctx, record.ActFilter{Investigation: id}, func(a audit.Act) error {
 		if a.What == audit.Rated || a.What == audit.ReviewChanged {
@@ -205,9 +222,10 @@ func testClaimRatings(t *testing.T, open opener) {
 		return nil
 	}))
 	same(t, "acts", acts, []string{
-		`rated ana {"action_taken":"restarted it","claims":"2 accurate, 3 inaccurate","rating":"partly"}`,
-		`rated bob {"claims":"3 inaccurate","rating":"accurate"}`, `rated ana {"claims":"2 accurate","rating":"partly"}`,
-		`review-changed ana {"action":"acknowledge","state":"reviewed"}`,
+		`rated ana {"action_taken":"restarted it","claims":"2 accurate, 3 accurate, 10 inaccurate","rating":"partly"}`,
+		`rated bob {"claims":"3 accurate, 10 inaccurate","rating":"accurate"}`, `rated ana {"rating":"inaccurate"}`,
+		`rated ana {"claims":"2 accurate","rating":"inaccurate"}`,
+		`review-changed ana {"action":"acknowledge","assignee_before":"ana","before":"reviewed","state":"reviewed"}`,
 	})
 }
 
@@ -217,8 +235,8 @@ func testOutcomes(t *testing.T, open opener) {
 	ctx := t.Context()
 	w.rate(0, record.Rating{By: "bob", At: w.now.Add(time.Second), Rating: record.Partly, Claims: []record.ClaimRating{
 		{Claim: 1, Text: "a", Rating: record.Inaccurate},
-	}})
-	w.rate(0, record.Rating{By: "ana", At: w.now, Rating: record.Accurate})
+	}}, "")
+	w.rate(0, record.Rating{By: "ana", At: w.now, Rating: record.Accurate}, "")
 	for n, model := range []string{"m2", "m1", "m2", ""} {
 		run := record.Execution{Investigation: w.all[0].ID, Name: fmt.Sprint("s/", n), Stage: "s", Agent: "A", Model: model, StartedAt: w.now}
 		ok(t, w.StartExecution(ctx, run, "first"))
@@ -228,8 +246,14 @@ func testOutcomes(t *testing.T, open opener) {
 		score := record.Score{Investigation: w.all[0].ID, N: n + 1, StartedAt: w.now, Run: fmt.Sprint(n)}
 		score = must(w.BeginScore(ctx, score))(t)
 		score.Score, score.EndedAt, score.Status = &points, &w.now, agent.StatusCompleted
-		ok(t, w.SaveScore(ctx, score, record.Execution{}))
+		judge := record.Execution{Investigation: w.all[0].ID, Name: "judge", Type: "scoring", Model: "m3", StartedAt: w.now}
+		ok(t, w.SaveScore(ctx, score, judge))
 	}
+	reset := w.all[1]
+	w.rate(1, record.Rating{By: "ana", At: w.now, Rating: record.Inaccurate}, "") // of a result that another run replaces
+	reset.Writer = "second"
+	ok(t, w.StartInvestigation(ctx, reset))
+	ok(t, w.FinishInvestigation(ctx, reset))
 	all := must(w.Outcomes(ctx, store.Filter{}))(t)
 	slices.SortFunc(all, func(a, b record.Outcome) int { return cmp.Compare(a.ID, b.ID) })
 	if len(all) != 3 {

@@ -96,6 +96,8 @@ type Discovery struct {
 
 // Claim is a sentence of a report, or a part of one, with its citations.
 type Claim struct {
+	// N is the claim's number in the evidence, from 1. Readers set it; it is not stored.
+	N     int    `json:"n,omitempty"`
 	Text  string `json:"text"`
 	Cites []int  `json:"cites"`
 	// Verdict is the result of the check.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -54,7 +53,7 @@ func ratedClaims(flags []string) (all []system.ClaimBody, err error) {
 	for _, text := range flags {
 		number, rating, _ := strings.Cut(text, "=")
 		n, wrong := strconv.Atoi(number)
-		if wrong != nil || !slices.Contains(record.Verdicts(), record.Verdict(rating)) {
+		if wrong != nil || rating == "" {
 			err = errors.Join(err, fmt.Errorf("--claim %q: give NUMBER=RATING, such as 3=inaccurate", text))
 		}
 		all = append(all, system.ClaimBody{Claim: n, Rating: record.Verdict(rating)})
@@ -73,7 +72,7 @@ func rate(ctx context.Context, c *base.CLI, id string, body system.RateBody, f *
 	out, err := c.Client().Rate(ctx, system.RateIn{ByID: system.ByID{ID: id}, Body: body}, f.who())
 	switch {
 	case errors.Is(err, system.ErrNoStore):
-		return learningError("", err)
+		return base.Usagef("%w: set --store", err)
 	case err != nil:
 		return err
 	}

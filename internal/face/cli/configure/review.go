@@ -15,18 +15,18 @@ import (
 
 // NewReview returns the commands of review.
 func NewReview(c *base.CLI) *cobra.Command {
-	group := base.Group("review", "Claim, release, complete or reopen reviews of investigations",
-		reviewCommand(c, record.ReviewClaim, "Claim reviews, also from another person"),
-		reviewCommand(c, record.ReviewRelease, "Give back claimed reviews"),
-		reviewCommand(c, record.ReviewAcknowledge, "Complete reviews without a rating; deletes your rating"),
-		reviewCommand(c, record.ReviewReopen, "Start completed reviews anew"),
+	group := base.Group("review", "Claim, release, acknowledge or reopen reviews of investigations",
+		reviewCommand(c, record.ReviewClaim, "Claim reviews, or take them over from another person"),
+		reviewCommand(c, record.ReviewRelease, "Release claimed reviews"),
+		reviewCommand(c, record.ReviewAcknowledge, "Complete reviews without a rating"),
+		reviewCommand(c, record.ReviewReopen, "Reopen completed reviews"),
 	)
-	group.Long = `Review finished investigations. One that has ended needs a review, unless it was cancelled
-or terminated. A person can claim it, so that others see that it is being reviewed, and
-completes it with "starter rate", or with "acknowledge" if there is nothing to rate. The audit
-trail of the investigation has each step.
+	group.Long = `Review finished investigations. Every investigation that has ended needs a review, unless it
+was cancelled or terminated. Claim a review to show others that you are working on it. Complete
+it with "starter rate", or with "starter review acknowledge" if there is nothing to rate.
+"starter audit ID" lists each step.
 
-"starter list --review needs_review" lists what needs a review.`
+Run "starter list --review needs_review" to see what needs a review.`
 	return group
 }
 
@@ -72,7 +72,7 @@ func review(
 	in := system.ReviewIn{ByID: system.ByID{ID: id}, Body: system.ReviewBody{Action: action}}
 	out, err = c.Client().Review(ctx, in, f.who())
 	if errors.Is(err, system.ErrNoStore) {
-		err = learningError("", err)
+		err = base.Usagef("%w: set --store", err)
 	}
 	return id, out, err
 }

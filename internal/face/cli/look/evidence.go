@@ -30,11 +30,7 @@ func showEvidence(ctx context.Context, c *base.CLI, w system.Record) error {
 	}
 	if len(found.Claims) > 0 {
 		fmt.Fprintln(&text)
-		number := 0
-		if _, err := base.PrintFitted(&text, c, "CLAIM\tCITES\tVERDICT\tTEXT", found.Claims, func(claim evidence.Claim) []any {
-			number++
-			return append([]any{number}, claimRow(claim)...)
-		}); err != nil {
+		if _, err := base.PrintFitted(&text, c, "CLAIM\tCITES\tVERDICT\tTEXT", found.Claims, claimRow); err != nil {
 			return err
 		}
 	}
@@ -88,5 +84,5 @@ func claimRow(claim evidence.Claim) []any {
 		}
 		text += fmt.Sprintf(" %q", one)
 	}
-	return []any{fmt.Sprint(claim.Cites), claim.Verdict, text}
+	return []any{claim.N, fmt.Sprint(claim.Cites), claim.Verdict, text}
 }

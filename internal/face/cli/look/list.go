@@ -57,7 +57,7 @@ words, case is ignored, and a word of three characters or more also matches as a
 	set.StringVar(&status, "status", "", fmt.Sprintf("only investigations with this status: %s", strings.Join(base.Texts(statuses()), ", ")))
 	set.BoolVar(&filter.NeedsMe, "needs-me", false, "only investigations that wait for a person to decide, answer or resume")
 	reviews := base.Texts(record.ReviewStates())
-	set.StringVar(&review, "review", "", "only investigations with this state of the review: "+strings.Join(reviews, ", "))
+	set.StringVar(&review, "review", "", "only investigations whose review has this state: "+strings.Join(reviews, ", "))
 	set.StringVar(&filter.Assignee, "assignee", "", "only investigations whose review this person has claimed")
 	set.StringVar(&since, "since", "", "only investigations started since this time: 2h, 3d, 2026-03-17 or 2026-03-17T14:00:00Z")
 	set.StringVar(&filter.Chain, "chain", "", "only investigations of this chain")
@@ -101,7 +101,7 @@ type listed struct {
 	record.Investigation
 	About string `json:"about,omitempty"`
 	Score *int   `json:"score,omitempty"` // the last one
-	// Review is nil while the investigation runs and nobody has claimed it.
+	// Review is nil until the investigation has ended.
 	Review *record.Review `json:"review,omitempty"`
 	id     string         // as the table shows it
 }
@@ -131,12 +131,9 @@ func list(ctx context.Context, c *base.CLI, filter record.Filter) error {
 	all, workflows := []listed{}, map[string]bool{} // not null in JSON
 	for _, r := range l.All {
 		r.Report = "" // reports would make the list large
-		all, workflows[r.WorkflowID] = append(all, listed{Investigation: r, About: l.About[r.ID]}), true
+		all, workflows[r.WorkflowID] = append(all, listed{Investigation: r, About: l.About[r.ID], Review: l.Reviews[r.ID]}), true
 		if score, ok := l.Scores[r.ID]; ok {
 			all[len(all)-1].Score = &score
-		}
-		if review, ok := l.Reviews[r.ID]; ok {
-			all[len(all)-1].Review = &review
 		}
 	}
 	if c.JSON {

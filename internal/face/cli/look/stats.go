@@ -19,15 +19,15 @@ func NewStats(c *base.CLI) *cobra.Command {
 	keys := base.Texts(record.StatsKeys())
 	cmd := &cobra.Command{
 		Use:   "stats",
-		Short: "Count right and wrong results, their cost and time",
-		Long: `Summarise ended investigations. RIGHT, PARTLY and WRONG count the latest rating of each (see
-"starter rate --help"), TO REVIEW those without a review. OPEN counts inconclusive ones: they
-completed, but are partial, were cut short by a limit, or no tool call succeeded.
-SCORE is the mean of the latest scores, COST the total. MEDIAN and P90 are times from start to
-end: half and 90 % of the completed investigations took at most that long.
+		Short: "Summarise ratings, scores, cost and time of investigations",
+		Long: `Summarise ended investigations. ACCURATE, PARTLY and INACCURATE count the latest rating of each
+one (see "starter rate --help"). INCONCLUSIVE counts completed investigations that are partial,
+were cut short by a limit, or had no successful tool call. TO REVIEW counts those whose review is
+not complete. SCORE is the mean of the latest scores, and COST is the total. MEDIAN and P90 are
+times from start to end: half and 90 % of the completed investigations took at most that long.
 
---by model groups by the models that replied, --by plan by the configuration with which an
-investigation started, so that you can compare before and after a change.`,
+Use --by model to group by the models of the agents, or --by plan to group by configuration, for
+example to compare before and after a change.`,
 		Example: `  starter stats
   starter stats --by model --since 90d --chain checkout`,
 		Args: base.Exactly(),
@@ -54,7 +54,7 @@ investigation started, so that you can compare before and after a change.`,
 	}
 	set := cmd.Flags()
 	set.StringVar(&by, "by", string(record.ByChain), "how investigations are grouped: "+strings.Join(keys, ", "))
-	set.StringVar(&since, "since", "30d", "only investigations started since this time: 12h, 90d or 2026-03-17")
+	set.StringVar(&since, "since", "", "only investigations started since this time: 12h, 90d or 2026-03-17 (default: the last 30 days)")
 	set.StringVar(&f.Chain, "chain", "", "only investigations of this chain")
 	set.StringSliceVar(&f.Projects, "project", nil, "only investigations of these projects")
 	set.BoolVar(&c.JSON, "json", false, "print as JSON")
@@ -62,14 +62,19 @@ investigation started, so that you can compare before and after a change.`,
 	return cmd
 }
 
-const statsTitles = "\tENDED\tRIGHT\tPARTLY\tWRONG\tOPEN\tTO REVIEW\tSCORE\tCOST\tMEDIAN\tP90"
+const statsTitles = "\tENDED\tACCURATE\tPARTLY\tINACCURATE\tINCONCLUSIVE\tTO REVIEW\tSCORE\tCOST\tMEDIAN\tP90"
 
 func statsCells(s record.Stats) []any {
 	score := "-"
 	if s.Scored > 0 {
 		score = fmt.Sprintf("%.0f", s.MeanScore)
 	}
-	seconds := func(n float64) string { return time.Duration(n * float64(time.Second)).Round(time.Second).String() }
+	seconds := func(n float64) string {
+		if s.Completed == 0 {
+			return "-"
+		}
+		return time.Duration(n * float64(time.Second)).Round(time.Second).String()
+	}
 	return []any{
 		s.Name, s.Ended, s.Accurate, s.Partly, s.Inaccurate, s.Inconclusive, s.NeedReview, score, fmt.Sprintf("$%.2f", s.CostUSD),
 		seconds(s.MedianSeconds), seconds(s.P90Seconds),

@@ -1,18 +1,19 @@
 -- +goose Up
 
--- Reviews of investigations: record.Review.
+-- Reviews of ended investigations: record.Review.
 CREATE TABLE reviews (
     investigation TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    run           TEXT COLLATE "C" NOT NULL, -- investigations.writer at that time: the result of another run needs a review of its own
     assignee      TEXT COLLATE "C" NOT NULL,
     assigned_at   BIGINT, -- NULL: nobody has claimed it
-    reviewer      TEXT NOT NULL,
-    reviewed_at   BIGINT -- NULL: it is not reviewed
+    reviewer      TEXT COLLATE "C" NOT NULL,
+    reviewed_at   BIGINT -- NULL: the review is not complete
 );
+CREATE INDEX reviews_by_assignee ON reviews (assignee);
 
 -- Nobody is asked to review what ended before there were reviews.
-INSERT INTO reviews (investigation, assignee, reviewer, reviewed_at)
-    SELECT id, '', '', ended_at FROM investigations WHERE ended_at IS NOT NULL;
+INSERT INTO reviews (investigation, run, assignee, reviewer, reviewed_at)
+    SELECT id, writer, '', '', ended_at FROM investigations WHERE ended_at IS NOT NULL;
 
 ALTER TABLE ratings ADD COLUMN action_taken TEXT NOT NULL DEFAULT '';
--- Number of the claim in the evidence; 0 for the whole investigation.
-ALTER TABLE ratings ADD COLUMN claim_number BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE ratings ADD COLUMN run TEXT COLLATE "C" NOT NULL DEFAULT ''; -- whose result was rated; empty if it is not known

@@ -44,7 +44,7 @@ type Review struct {
 	Investigation string      `json:"-"`
 	Run           string      `json:"-"` // Investigation.Writer: the run whose result is reviewed
 	State         ReviewState `json:"state" enum:"needs_review,in_progress,reviewed"`
-	Assignee      string      `json:"assignee,omitempty" doc:"who claimed the review; absent means nobody, or a request without authentication"`
+	Assignee      string      `json:"assignee,omitempty" doc:"who claimed it; absent means nobody, or a request without authentication"`
 	AssignedAt    *time.Time  `json:"assigned_at,omitempty" doc:"absent means that nobody has claimed it"`
 	Reviewer      string      `json:"reviewer,omitempty" doc:"who rated or acknowledged the investigation last"`
 	ReviewedAt    *time.Time  `json:"reviewed_at,omitempty" doc:"absent means that the review is not complete"`

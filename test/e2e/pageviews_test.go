@@ -205,7 +205,7 @@ func (p *pageWorld) reviews(v *visitor) {
 	p.t.Helper()
 	v.shows("Needs review")
 	v.click(".review button", "Claim")
-	v.shows("Claimed for review by root")
+	v.shows("In review by root")
 	v.click(".actions button", "Rate")
 	v.do("rate", chromedp.Click("dialog input[value=partly]"), chromedp.SendKeys("dialog textarea", "the disk, not the pool"))
 	v.accessible("rating")

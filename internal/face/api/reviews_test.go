@@ -6,12 +6,15 @@ import (
 	"testing"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/client"
 	"github.com/inquest-dev/inquest/internal/face/remote"
+	"github.com/inquest-dev/inquest/internal/payload"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/system"
+	"github.com/inquest-dev/inquest/workflows"
 )
 
-// People with the role operator change the state of a review, and lists select by it. Action and claims are masked.
+// People with the role operator change the state of a review, and lists select by it. What they write is masked.
 func TestReview(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -69,12 +72,15 @@ func TestReview(t *testing.T) {
 	if err != nil || failed != nil || len(l.All) != 1 || l.Reviews[id].Reviewer != "operator" || whole.Review.State != record.Reviewed {
 		t.Errorf("reviewed: %+v, %v, %+v, %v", l, err, whole.Review, failed)
 	}
-	mcp, err := use[record.Review](t, w.mcp("operator", nil), "review_investigation", map[string]any{"id": id, "action": "acknowledge"})
-	if err != nil || mcp.State != record.Reviewed {
+	mcp, err := use[record.Review](t, w.mcp("operator", nil), "review_investigation", map[string]any{"id": id, "action": "reopen"})
+	if err != nil || mcp.State != record.NeedsReview {
 		t.Errorf("MCP: %+v, %v", mcp, err)
 	}
-	if whole, err = r.Outcome(t.Context(), id); err != nil || len(whole.Ratings) != 0 {
-		t.Errorf("an acknowledgement leaves the rating: %+v, %v", whole.Ratings, err)
+	long := system.RateBody{Rating: "great", Note: strings.Repeat("ä", system.MaxNote+1)}
+	direct := client.Over(w.temporal, payload.Keys{}, w.store, workflows.TaskQueue, "")
+	_, err = direct.Rate(t.Context(), system.RateIn{ByID: system.ByID{ID: id}, Body: long}, agent.Identity{})
+	if err == nil || !strings.Contains(err.Error(), `rating "great"`) || !strings.Contains(err.Error(), "note has more than 2000 characters") {
+		t.Errorf("without the limits of HTTP: %v", err)
 	}
 }
 

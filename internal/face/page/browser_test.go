@@ -67,6 +67,16 @@ func (b tab) text(want ...string) (shown string) {
 	return shown
 }
 
+// without waits until the page no longer shows a text.
+func (b tab) without(text string) {
+	b.t.Helper()
+	err := chromedp.Run(b.ctx, chromedp.PollFunction("(text) => !document.body.innerText.includes(text)", nil,
+		chromedp.WithPollingArgs(text), chromedp.WithPollingInterval(50*time.Millisecond), chromedp.WithPollingTimeout(0)))
+	if err != nil {
+		b.t.Fatalf("still there: %s: %v", text, err)
+	}
+}
+
 // events answers with a stream of events that stays open.
 func events(all ...string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {

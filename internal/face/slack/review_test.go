@@ -49,7 +49,9 @@ func TestReview(t *testing.T) {
 		t.Fatalf("said %v", said)
 	}
 	text, _ := json.Marshal(said[0].Blocks)
-	for _, want := range []string{`\u003c@U1\u003e rated this as partly accurate.\n`, `\u003e right `, `\n\u003e *bob* approved`, `Action taken: rolled it back`} {
+	for _, want := range []string{
+		`\u003c@U1\u003e rated this as partly accurate.\n`, `\u003e right `, `\n\u003e *bob* approved`, `Action taken: rolled it back`,
+	} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("no %s in %s", want, text)
 		}

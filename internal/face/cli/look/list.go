@@ -4,6 +4,7 @@ package look
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -17,6 +18,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/face/terminal"
 	"github.com/inquest-dev/inquest/internal/kit/spell"
 	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/system"
 )
 
 // statuses returns all statuses of an investigation.
@@ -118,6 +120,9 @@ func list(ctx context.Context, c *base.CLI, filter record.Filter) error {
 		return base.Usagef("--limit %d: give 1 or more, or 0 for all", filter.Limit)
 	}
 	l, err := c.Client().List(ctx, filter)
+	if errors.Is(err, system.ErrNoStore) {
+		return base.Usagef("%w: set --store", err)
+	}
 	if l.Remote {
 		c.SayNoStore()
 		if filter.Tenant+filter.Session != "" || len(filter.Metadata) > 0 {

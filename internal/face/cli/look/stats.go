@@ -1,6 +1,7 @@
 package look
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/inquest-dev/inquest/internal/face/cli/base"
 	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/system"
 )
 
 // NewStats returns the command stats.
@@ -39,10 +41,12 @@ example to compare before and after a change.`,
 				return err
 			}
 			out, err := c.Client().Stats(cmd.Context(), record.StatsKey(by), f)
-			if err != nil {
+			switch {
+			case errors.Is(err, system.ErrNoStore):
+				return base.Usagef("%w: set --store", err)
+			case err != nil:
 				return err
-			}
-			if c.JSON {
+			case c.JSON:
 				return c.PrintJSON(out)
 			}
 			rows := out.Items

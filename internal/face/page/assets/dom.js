@@ -27,6 +27,14 @@ export function svg(name, props, children = []) {
 
 export const button = (label, click, props) => h("button", { type: "button", click, ...props }, label);
 
+// choice creates a select from pairs of value and text. chosen is called with the new value.
+export const choice = (label, pairs, chosen, value) =>
+  h(
+    "select",
+    { "aria-label": label, change: chosen && ((e) => chosen(e.target.value)) },
+    pairs.map(([v, text]) => h("option", { value: v, selected: v === value }, text)),
+  );
+
 // arrange sets the children of a parent, and moves only those that are out of place, so the others keep the focus.
 export function arrange(parent, children) {
   children.forEach((child, n) => {

@@ -1,5 +1,5 @@
 // Start page: pending items, running investigations, and ended ones.
-import { ago, arrange, button, caveat, cost, count, h, put, reveal, say, span, stateOf, status, ticking, tokens } from "./dom.js";
+import { ago, arrange, button, caveat, choice, cost, count, h, put, reveal, say, span, stateOf, status, ticking, tokens } from "./dom.js";
 import { get, isAway, stream } from "./api.js";
 import { Waits } from "./waits.js";
 
@@ -16,7 +16,7 @@ export function home(main, { signal, connection }) {
 
 class Home {
   constructor(main, signal) {
-    Object.assign(this, { signal, rows: new Map(), query: "", reviewed: "" });
+    Object.assign(this, { signal, rows: new Map(), query: "" });
     const part = (title, name, ...content) => h(`section.${name}`, { "aria-labelledby": name }, h("h2", { id: name }, title), ...content);
     this.waiting = h("div.waits");
     this.calm = h("p.empty", {}, loading);
@@ -33,15 +33,16 @@ class Home {
       maxlength: 200,
       input: () => this.find(),
     });
-    this.review = h(
-      "select",
-      { "aria-label": "Filter by review", change: () => this.find() },
+    this.reviewState = "";
+    this.review = choice(
+      "Filter by review",
       [
         ["", "All"],
         ["needs_review", "Needs review"],
         ["in_progress", "In review"],
         ["reviewed", "Reviewed"],
-      ].map(([value, text]) => h("option", { value }, text)),
+      ],
+      () => this.find(),
     );
     this.waits = new Waits(this.waiting, (id) => this.rows.has(id) && titleOf(this.rows.get(id)));
     this.inbox = part("Needs your attention", "inbox", this.waiting, this.calm);
@@ -85,27 +86,29 @@ class Home {
     clearTimeout(this.typing);
     this.typing = setTimeout(() => {
       this.query = this.search.value.trim();
-      this.reviewed = this.review.value;
-      for (const [id, { status }] of this.rows) if (this.query || !isOpen(status)) this.rows.delete(id);
+      this.reviewState = this.review.value;
+      this.rows.clear();
+      this.paged = false;
       this.load();
+      if (this.reviewState && !this.query) this.load(undefined, ""); // the filter is not for those that run
     }, 250);
   }
 
   // load loads the first page of the list, or the page at a cursor.
-  async load(cursor) {
-    const { query: asked, reviewed } = this;
+  async load(cursor, reviewState = this.reviewState) {
+    const asked = `${this.query} ${this.reviewState}`;
     const parameters = new URLSearchParams({
       limit: 50,
-      ...(asked && { q: asked }),
-      ...(reviewed && { review: reviewed }),
+      ...(this.query && { q: this.query }),
+      ...(reviewState && { review: reviewState }),
       ...(cursor && { cursor }),
     });
     try {
       const { items, next } = await get(`investigations?${parameters}`, this.signal);
-      if (asked !== this.query || reviewed !== this.reviewed) return;
+      if (asked !== `${this.query} ${this.reviewState}`) return;
       this.loaded = true;
       for (const one of items) this.rows.set(one.id, one);
-      if (cursor || !this.paged || asked || reviewed)
+      if (reviewState === this.reviewState && (cursor || !this.paged))
         this.further.replaceChildren(...(next ? [button("Show older", () => ((this.paged = true), this.load(next)))] : []));
       this.draw();
     } catch (e) {
@@ -118,11 +121,11 @@ class Home {
   // changed adds or updates an investigation. Its subject is only in the list.
   changed({ investigation: one }) {
     const known = this.rows.get(one.id);
-    if (known) this.rows.set(one.id, { ...known, ...one });
+    if (known || (this.reviewState && !this.query)) this.rows.set(one.id, { ...known, ...one });
     if (!known || known.status !== one.status) {
       this.lookAgain();
       clearTimeout(this.reading);
-      if (!(this.query || this.reviewed) || known) this.reading = setTimeout(() => this.load(), 300);
+      if (!this.query || known) this.reading = setTimeout(() => this.load(), 300);
     }
     cancelAnimationFrame(this.frame);
     this.frame = requestAnimationFrame(() => this.draw());
@@ -138,7 +141,8 @@ class Home {
         line.update(one);
         return line.element;
       });
-    const [open, ended] = [all.filter((r) => isOpen(r.status)), all.filter((r) => !isOpen(r.status))];
+    const open = all.filter((r) => isOpen(r.status));
+    const ended = all.filter((r) => !isOpen(r.status) && (!this.reviewState || r.review?.state === this.reviewState));
     arrange(this.running, lines(open));
     arrange(this.ended, lines(ended));
     this.waits.name();
@@ -146,7 +150,7 @@ class Home {
     this.none.hidden = ended.length > 0;
     if (!this.loaded) return;
     put(this.idle, "No investigations running.");
-    put(this.none, this.query || this.reviewed ? "No finished investigation matches." : "No finished investigations yet.");
+    put(this.none, this.query || this.reviewState ? "No finished investigation matches." : "No finished investigations yet.");
   }
 }
 

@@ -1,5 +1,5 @@
 // Review of an ended investigation: its state, people's ratings, and the form for a rating.
-import { ago, ask, button, foreign, h, reveal, say, ticking } from "./dom.js";
+import { ago, ask, button, choice, foreign, h, reveal, say, ticking } from "./dom.js";
 import { about, call, get, investigation as pathOf } from "./api.js";
 
 const verdicts = [
@@ -11,13 +11,13 @@ const verdicts = [
 const stateText = (r) =>
   ({
     needs_review: "Needs review",
-    in_progress: `Claimed for review${r.assignee ? ` by ${reveal(r.assignee)}` : ""}`,
+    in_progress: `In review${r.assignee ? ` by ${reveal(r.assignee)}` : ""}`,
     reviewed: `Reviewed${r.reviewer ? ` by ${reveal(r.reviewer)}` : ""}`,
   })[r.state];
 
 export class Review {
   constructor(id, signal) {
-    Object.assign(this, { id, signal, ratings: [], claims: [] });
+    Object.assign(this, { id, signal, ratings: [], claims: undefined }); // the claims are not known until the evidence is loaded
     this.element = h("section.review", { "aria-label": "Review", hidden: true });
   }
 
@@ -47,72 +47,74 @@ export class Review {
     );
   }
 
-  // change sends a change, and shows the state after it, also if the change was refused.
+  // change sends a change and then reloads the review, even if the change was refused. It returns whether it was accepted.
   async change(path, body) {
+    let accepted = true;
     try {
       await call("POST", pathOf(this.id, path), body);
     } catch (e) {
       say(e.message, true);
+      accepted = false;
     }
     get(pathOf(this.id), this.signal)
       .then((whole) => this.show(whole))
       .catch(() => {});
+    return accepted;
   }
 
-  // rate asks for a rating. It starts with the person's last one.
+  // rate asks for a rating. It starts with the person's last one. If it is refused, it asks again.
   async rate() {
     const me = await about(this.signal).catch(() => ({}));
-    const mine = this.ratings.find((r) => (r.by || "") === (me.name || "")) || {};
+    const last = this.ratings.find((r) => (r.by || "") === (me.name || "")) || {};
+    const same = (claim) => last.claims?.find((c) => c.claim === claim.n && claim.text.startsWith(c.text))?.rating;
+    let body = { ...last, claims: this.claims?.map((claim) => ({ claim: claim.n, rating: same(claim) })) };
+    do body = await this.askRating(body);
+    while (body && !(await this.change("/rating", body)));
+  }
+
+  // askRating returns the rating that a person enters in a form, or undefined. The form starts with another rating.
+  askRating(from) {
     const box = (label, value) => h("textarea", { rows: 3, maxlength: 2000, "aria-label": label, placeholder: label }, value);
-    const note = box("What was right or wrong, such as the actual cause", mine.note);
-    const action = box("What was done about the incident", mine.action_taken);
-    const withdraw = h("input", { type: "checkbox" });
-    const selects = this.claims.map((claim, n) =>
-      h(
-        "select",
-        { "aria-label": `Rating of claim ${n + 1}` },
-        h("option", { value: "" }, "not rated"),
-        verdicts.map(([value]) =>
-          h("option", { value, selected: mine.claims?.some((c) => c.claim === n + 1 && c.rating === value) }, value),
-        ),
-      ),
-    );
+    const note = box("What was right or wrong, such as the actual cause", from.note);
+    const action = box("What was done about the incident", from.action_taken);
+    const withdraw = h("input", { type: "checkbox", checked: from.withdraw });
+    const pairs = [["", "not rated"], ...verdicts.map(([value]) => [value, value])];
+    const before = (n) => from.claims?.find((c) => c.claim === n)?.rating || "";
+    const selects = (this.claims || []).map(({ n }) => choice(`Rating of claim ${n}`, pairs, undefined, before(n)));
     const list = h(
       "div",
       { role: "radiogroup", "aria-label": "Rating" },
       verdicts.map(([value, text]) =>
-        h("label.choice", {}, h("input", { type: "radio", name: "rating", value, checked: mine.rating === value, required: true }), text),
+        h("label.choice", {}, h("input", { type: "radio", name: "rating", value, checked: from.rating === value, required: true }), text),
       ),
     );
-    const body = await ask(
-      "Rate the result",
-      "Rate",
-      [
-        list,
-        note,
-        action,
-        selects.length > 0 &&
+    const fields = [
+      list,
+      note,
+      action,
+      selects.length > 0 &&
+        h(
+          "details.claims",
+          {},
+          h("summary", {}, `Claims of the report (${selects.length})`),
           h(
-            "details.claims",
+            "ol",
             {},
-            h("summary", {}, `Claims of the report (${selects.length})`),
-            h(
-              "ol",
-              {},
-              this.claims.map((claim, n) => h("li", {}, foreign(claim.text), " ", selects[n])),
-            ),
+            selects.map((select, n) => h("li", { value: this.claims[n].n }, foreign(this.claims[n].text), " ", select)),
           ),
-        h("label.choice", {}, withdraw, "If inaccurate, withdraw for good what it taught later investigations"),
-      ],
-      () => ({
-        rating: list.querySelector(":checked").value,
+        ),
+      h("label.choice", {}, withdraw, "If inaccurate, permanently withdraw its learnings"),
+    ];
+    return ask("Rate the result", "Rate", fields, () => {
+      const rating = list.querySelector(":checked").value;
+      return {
+        rating,
         note: note.value.trim(),
         action_taken: action.value.trim(),
-        claims: selects.map((s, n) => ({ claim: n + 1, rating: s.value })).filter((c) => c.rating),
-      }),
-    );
-    if (!body) return;
-    await this.change("/rating", { ...body, ...(withdraw.checked && body.rating === "inaccurate" && { withdraw: true }) });
+        ...(this.claims && { claims: selects.map((s, n) => ({ claim: this.claims[n].n, rating: s.value })).filter((c) => c.rating) }),
+        ...(withdraw.checked && rating === "inaccurate" && { withdraw: true }),
+      };
+    });
   }
 }
 
@@ -126,5 +128,5 @@ const card = (r) =>
     ticking("span.note", () => ago(r.at)),
     r.note && foreign(r.note, "p"),
     r.action_taken && foreign(`Action taken: ${r.action_taken}`, "p"),
-    r.claims && h("ul", {}, r.claims.map((c) => foreign(`${c.rating}: ${c.text}${c.note ? ` (${c.note})` : ""}`, "li"))),
+    r.claims && h("ul", {}, r.claims.map((c) => foreign(`${c.rating}: ${c.text}`, "li"))),
   );

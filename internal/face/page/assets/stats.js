@@ -1,32 +1,26 @@
 // Statistics of ended investigations: how many were right, their cost and time.
-import { cost, foreign, h, say, span } from "./dom.js";
+import { choice, cost, foreign, h, say, span } from "./dom.js";
 import { get } from "./api.js";
 
 const day = 86400_000; // ms
 const columns = [
   ["Ended", (s) => s.ended],
-  ["Right", (s) => s.accurate],
+  ["Accurate", (s) => s.accurate],
   ["Partly", (s) => s.partly],
-  ["Wrong", (s) => s.inaccurate],
+  ["Inaccurate", (s) => s.inaccurate],
   ["Inconclusive", (s) => s.inconclusive],
   ["To review", (s) => s.need_review],
   ["Score", (s) => (s.scored ? s.mean_score.toFixed(0) : "–")],
   ["Cost", (s) => cost(s.cost_usd) || "–"],
   ["Median time", (s) => (s.completed ? span(s.median_seconds * 1000) : "–")],
-  ["90 % within", (s) => (s.completed ? span(s.p90_seconds * 1000) : "–")],
+  ["P90 time", (s) => (s.completed ? span(s.p90_seconds * 1000) : "–")],
 ];
 
 // stats shows the statistics in main. rest is the query of the address: by and days.
 export async function stats(main, rest, { signal }) {
   const asked = new URLSearchParams(rest);
-  const choose = (name, label, all) => {
-    const select = h(
-      "select",
-      { "aria-label": label, change: () => (asked.set(name, select.value), (location.hash = `#/stats?${asked}`)) },
-      all.map(([value, text]) => h("option", { value, selected: asked.get(name) === value }, text)),
-    );
-    return select;
-  };
+  const choose = (name, label, pairs) =>
+    choice(label, pairs, (value) => (asked.set(name, value), (location.hash = `#/stats?${asked}`)), asked.get(name) || pairs[0][0]);
   const by = choose("by", "Group by", [
     ["chain", "By chain"],
     ["model", "By model"],
@@ -46,8 +40,8 @@ export async function stats(main, rest, { signal }) {
     h(
       "p.note",
       {},
-      "Right, partly and wrong count the latest rating of each investigation. Inconclusive ones completed, but are partial, were cut short ",
-      "by a limit, or no tool call succeeded. Times are those of completed investigations.",
+      "Accurate, partly and inaccurate count the latest rating of each investigation. Inconclusive investigations completed, but are ",
+      "partial, were cut short by a limit, or had no successful tool call. Times cover completed investigations only.",
     ),
   );
   const since = new Date(Date.now() - Number(days.value) * day).toISOString();
@@ -56,11 +50,11 @@ export async function stats(main, rest, { signal }) {
     const row = (s, name) => h("tr", {}, h("th", { scope: "row" }, name), columns.map(([, cell]) => h("td", {}, String(cell(s)))));
     found.replaceChildren(
       items.length === 0
-        ? h("p.empty", {}, "No investigation has ended in this period.")
+        ? h("p.empty", {}, "No investigation that started in this period has ended.")
         : h(
             "table.stats",
             {},
-            h("thead", {}, h("tr", {}, h("th", { scope: "col" }, by.selectedOptions[0].textContent.slice(3)), columns.map(([title]) => h("th", { scope: "col" }, title)))),
+            h("thead", {}, h("tr", {}, h("th", { scope: "col" }, by.value), columns.map(([title]) => h("th", { scope: "col" }, title)))),
             h(
               "tbody",
               {},

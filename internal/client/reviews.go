@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -98,7 +99,7 @@ func wrongRating(b system.RateBody, claims []evidence.Claim) (wrong error) {
 // maxClaim limits the text of a rated claim, in bytes.
 const maxClaim = 500
 
-// ratedClaims adds the texts of the claims. Nil stays nil.
+// ratedClaims adds the texts of the claims, and sorts by number. Nil stays nil.
 func ratedClaims(rated []system.ClaimBody, claims []evidence.Claim) (out []record.ClaimRating) {
 	if rated != nil {
 		out = []record.ClaimRating{}
@@ -107,6 +108,7 @@ func ratedClaims(rated []system.ClaimBody, claims []evidence.Claim) (out []recor
 		text := clip.Bytes(claims[one.Claim-1].Text, maxClaim)
 		out = append(out, record.ClaimRating{Claim: one.Claim, Text: text, Rating: one.Rating})
 	}
+	slices.SortFunc(out, func(a, b record.ClaimRating) int { return cmp.Compare(a.Claim, b.Claim) })
 	return out
 }
 

@@ -90,11 +90,11 @@ func (r Review) Apply(action ReviewAction, by string, at time.Time) (Review, err
 		}
 		r.State, r.Reviewer, r.ReviewedAt = Reviewed, by, &at
 	case action == ReviewReopen:
-		return r, fmt.Errorf("%w: the review is not complete", ErrReviewState)
+		return r, fmt.Errorf("%w: it is not complete", ErrReviewState)
 	case r.State == Reviewed:
-		return r, fmt.Errorf("%w: the review is complete; reopen it first", ErrReviewState)
+		return r, fmt.Errorf("%w: it is complete; reopen it first", ErrReviewState)
 	default:
-		return r, fmt.Errorf("%w: nobody has claimed the review", ErrReviewState)
+		return r, fmt.Errorf("%w: nobody has claimed it", ErrReviewState)
 	}
 	return r, nil
 }

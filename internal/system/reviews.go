@@ -32,7 +32,7 @@ type RateBody struct {
 	Rating      record.Verdict `json:"rating" enum:"accurate,partly,inaccurate" doc:"your rating; replaces your earlier one"`
 	Note        string         `json:"note,omitempty" maxLength:"2000" doc:"what was right or wrong, such as the actual cause"`
 	ActionTaken string         `json:"action_taken,omitempty" maxLength:"2000" doc:"what was done about the incident"`
-	Claims      []ClaimBody    `json:"claims,omitempty" maxItems:"1000" doc:"ratings of the report's claims; if absent, your earlier ones stay"`
+	Claims      []ClaimBody    `json:"claims,omitempty" maxItems:"1000" doc:"ratings of single claims; if absent, your earlier ones stay"`
 	Withdraw    bool           `json:"withdraw,omitempty" doc:"also withdraw this investigation's learnings; only with the rating inaccurate"`
 }
 

@@ -65,6 +65,8 @@ func Reason(err error) string {
 		return "it does not accept these credentials"
 	case from.Code() == codes.DeadlineExceeded && text == from.Message():
 		return "no answer in time"
+	case text == "EOF":
+		return "it closed the connection, maybe because it requires TLS"
 	case text == withoutHosts:
 		return "no host has this name"
 	}

@@ -79,6 +79,8 @@ func TestPlain(t *testing.T) {
 		want string
 	}{
 		{fmt.Errorf("ask x: %w", serviceerror.NewUnavailable(refused)), "ask x: connection refused"},
+		{fmt.Errorf("ask x: %w", serviceerror.NewUnavailable(`connection error: desc = "error reading server preface: EOF"`)),
+			"ask x: it closed the connection, maybe because it requires TLS"},
 		{fmt.Errorf("ask x: %w", serviceerror.NewDeadlineExceeded("context deadline exceeded")), "ask x: no answer in time"},
 		{fmt.Errorf("ask x: %w", status.Error(codes.Unauthenticated, "Request unauthorized.")), "ask x: it does not accept these credentials"},
 		{fmt.Errorf("ask x: %w", status.Error(codes.Unavailable, "the server is closing")), "ask x: the server is closing"},

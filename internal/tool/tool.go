@@ -38,11 +38,16 @@ func (s Spec) Definition() string {
 	return fmt.Sprintf("%x", sha256.Sum256(text))
 }
 
-// saidRisk returns the risk according to the server, and not the configured one.
+// saidRisk returns the risk according to the server, and not the configured one. A server that says that a tool writes counts as one that
+// does not say it, as in the releases that did not tell these apart: else an upgrade would change the definitions of these tools, so that
+// pending approvals and rules would no longer hold.
 func (s Spec) saidRisk() string {
-	risk := "configured"
-	if s.RiskFrom != SourceConfiguration {
-		risk = fmt.Sprintf("%s (%s)", shownRisk(s.Risk), s.RiskFrom)
+	risk, from := "configured", s.RiskFrom
+	if s.Risk == agent.RiskWrite && from == SourceAnnotation {
+		from = SourceDefault
+	}
+	if from != SourceConfiguration {
+		risk = fmt.Sprintf("%s (%s)", shownRisk(s.Risk), from)
 	}
 	if s.Idempotent {
 		risk += ", idempotent"

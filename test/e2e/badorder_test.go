@@ -44,7 +44,7 @@ func TestBadOrder(t *testing.T) {
 	}
 	const requires = "it requires schema 999, but this program supports only"
 	refuses(w, "worker", requires, "--config", w.config)
-	refuses(previous, "worker", requires+" 27", "--config", w.config)
+	refuses(previous, "worker", "it requires schema 999, and this program knows 27", "--config", w.config)
 	refuses(w, "starter", "programs must support 999, but this program supports only", "version", "--check")
 	refuses(w, "starter", requires, "approvals")
 	started := w.history("waits")

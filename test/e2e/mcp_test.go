@@ -90,7 +90,7 @@ func TestMCPOverStdio(t *testing.T) {
 		Errors                  []string
 	}
 	want := received{
-		Tools: 11, Status: "completed", Report: "the report of gamma", Lists: true, Errors: []string{},
+		Tools: 12, Status: "completed", Report: "the report of gamma", Lists: true, Errors: []string{},
 		Refused: "nothing with this ID exists in your projects",
 	}
 	var got []received

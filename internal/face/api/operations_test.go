@@ -36,6 +36,7 @@ var bodies = map[string]string{
 	"edit-learning":       `{"confidence":0.5}`,
 	"withdraw-learnings":  `{"reason":"wrong"}`,
 	"rate":                `{"rating":"accurate"}`,
+	"review":              `{"action":"claim"}`,
 	"write-memory-block":  `{"value":"the pool has ten"}`,
 }
 

@@ -83,9 +83,9 @@ func wrongRating(b system.RateBody, claims []evidence.Claim) (wrong error) {
 	unknown := func(v record.Verdict) bool { return !slices.Contains(record.Verdicts(), v) }
 	add(unknown(b.Rating), "rating %q is not one of %v", b.Rating, record.Verdicts())
 	add(b.Withdraw && b.Rating != record.Inaccurate, "withdraw requires the rating inaccurate")
-	for name, text := range map[string]string{"note": b.Note, "action_taken": b.ActionTaken} {
-		add(utf8.RuneCountInString(text) > system.MaxNote, "%s has more than %d characters", name, system.MaxNote)
-	}
+	long := func(text string) bool { return utf8.RuneCountInString(text) > system.MaxNote }
+	add(long(b.Note), "note has more than %d characters", system.MaxNote)
+	add(long(b.ActionTaken), "action_taken has more than %d characters", system.MaxNote)
 	known := map[int]bool{}
 	for _, one := range b.Claims {
 		add(unknown(one.Rating), "claim %d: rating %q is not one of %v", one.Claim, one.Rating, record.Verdicts())

@@ -180,6 +180,16 @@ type Listed struct {
 	Review *record.Review `json:"review,omitempty" doc:"state of the review; absent until the investigation has ended"`
 }
 
+// Listed returns what a list has of an investigation: no report, which would make the list large.
+func (l Listing) Listed(r record.Investigation) Listed {
+	r.Report = ""
+	out := Listed{Investigation: r, About: l.About[r.ID], Review: l.Reviews[r.ID]}
+	if score, ok := l.Scores[r.ID]; ok {
+		out.Score = &score
+	}
+	return out
+}
+
 // Page is one page of a list.
 type Page[T any] struct {
 	Items []T `json:"items"`

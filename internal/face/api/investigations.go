@@ -78,13 +78,7 @@ func (h investigations) listInvestigations(ctx context.Context, in *system.ListI
 		out.Next = cursorOf(l.All[in.Limit-1])
 	}
 	for _, r := range l.All {
-		r.Report = "" // reports would make the list large
-		item := system.Listed{Investigation: shown(r), About: l.About[r.ID]}
-		if score, ok := l.Scores[r.ID]; ok {
-			item.Score = &score
-		}
-		item.Review = l.Reviews[r.ID]
-		out.Items = append(out.Items, item)
+		out.Items = append(out.Items, l.Listed(shown(r)))
 	}
 	return reply(out), nil
 }

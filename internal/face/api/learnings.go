@@ -65,7 +65,8 @@ func (h learnings) taught(ctx context.Context, in *system.TaughtIn) (*body[syste
 	if err != nil {
 		return nil, err
 	}
-	out, err := h.opts.System.Taught(ctx, system.TaughtIn{ByID: system.ByID{ID: o.ID}, ReadsIn: in.ReadsIn})
+	in.ID = o.ID
+	out, err := h.opts.System.Taught(ctx, *in)
 	return reply(out), err
 }
 
@@ -74,6 +75,7 @@ func (h learnings) withdraw(ctx context.Context, in *system.WithdrawIn) (*body[s
 	if err != nil {
 		return nil, err
 	}
-	out, err := h.opts.System.WithdrawLearnings(ctx, system.WithdrawIn{ByID: system.ByID{ID: o.ID}, Body: in.Body}, sender(ctx))
+	in.ID = o.ID
+	out, err := h.opts.System.WithdrawLearnings(ctx, *in, sender(ctx))
 	return reply(out), err
 }

@@ -53,11 +53,13 @@ const (
 	aboutWide = 36 // width for which other columns are dropped, because descriptions distinguish investigations best
 )
 
-// Titles of text columns (a table has at most one) and of the columns that a narrow terminal drops, least important first.
+// Titles of text columns (a table has at most one) and of the columns that a narrow terminal drops, least important first. The first
+// column names the rows, so it stays.
 var (
 	proseTitles = []string{"TEXT", "DESCRIPTION", "ABOUT"}
 	spareTitles = []string{
 		"TOOLS", "CALLS", "STARTED", "TOOK", "IDEMPOTENCY", "RISK FROM", "TOKENS", "CHAIN", "STAGE", "KIND", "PROMPT", "ALIAS", "COST",
+		"P90", "SCORE", "TO REVIEW", "INCONCLUSIVE",
 	}
 )
 
@@ -85,7 +87,7 @@ func fit(rows [][]string, width int) (fitted [][]string, cut []bool) {
 		}
 		n := slices.Index(rows[0], spare)
 		switch {
-		case left < min(least, widths[room]) && n >= 0:
+		case left < min(least, widths[room]) && n > 0:
 			for r := range rows {
 				rows[r] = slices.Delete(rows[r], n, n+1)
 			}
@@ -108,7 +110,7 @@ func fit(rows [][]string, width int) (fitted [][]string, cut []bool) {
 func withoutEmpty(rows [][]string) [][]string {
 	keep := func(n int) bool {
 		says := func(row []string) bool { return row[n] != "" && row[n] != "-" }
-		return !slices.Contains(spareTitles, rows[0][n]) || slices.ContainsFunc(rows[1:], says) || len(rows) == 1
+		return n == 0 || !slices.Contains(spareTitles, rows[0][n]) || slices.ContainsFunc(rows[1:], says) || len(rows) == 1
 	}
 	out := make([][]string, len(rows))
 	for n := range rows[0] {

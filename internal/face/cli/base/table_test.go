@@ -74,3 +74,22 @@ memgpt_agent  iterating  core_memory_append,
 		t.Error(diff)
 	}
 }
+
+// The first column names the rows: it stays, also if other tables drop it. The rest fits into 80 columns.
+func TestFitKeepsTheFirstColumn(t *testing.T) {
+	t.Parallel()
+	rows, _ := fit([][]string{
+		strings.Split("CHAIN\tENDED\tACCURATE\tPARTLY\tINACCURATE\tINCONCLUSIVE\tTO REVIEW\tSCORE\tCOST\tMEDIAN\tP90", "\t"),
+		{"kubernetes-agent-troubleshooting", "12", "7", "2", "1", "1", "2", "81", "$3.10", "1m23s", "4m10s"},
+	}, 80)
+	var out strings.Builder
+	if err := writeColumns(&out, rows, 80); err != nil {
+		t.Fatal(err)
+	}
+	want := `CHAIN                             ENDED  ACCURATE  PARTLY  INACCURATE  MEDIAN
+kubernetes-agent-troubleshooting  12     7         2       1           1m23s
+`
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Error(diff)
+	}
+}

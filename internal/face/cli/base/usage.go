@@ -2,6 +2,7 @@ package base
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 	"strings"
 
@@ -9,6 +10,7 @@ import (
 
 	"github.com/inquest-dev/inquest/internal/face/terminal"
 	"github.com/inquest-dev/inquest/internal/kit/spell"
+	"github.com/inquest-dev/inquest/internal/system"
 )
 
 // Flags are the flags of all commands.
@@ -17,6 +19,14 @@ type Flags struct {
 	TaskQueue, Store            string
 	Server                      string // Address of the HTTP API; empty means direct use of Temporal and the store
 	Insecure                    bool
+}
+
+// NeedsStore says what to do about system.ErrNoStore. Other errors, and nil, stay as they are.
+func NeedsStore(err error) error {
+	if errors.Is(err, system.ErrNoStore) {
+		return Usagef("%w: set --store", err)
+	}
+	return err
 }
 
 // Group returns a command that only contains other commands. It is hidden if all of them are.

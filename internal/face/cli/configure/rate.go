@@ -70,11 +70,8 @@ func rate(ctx context.Context, c *base.CLI, id string, body system.RateBody, f *
 		return err
 	}
 	out, err := c.Client().Rate(ctx, system.RateIn{ByID: system.ByID{ID: id}, Body: body}, f.who())
-	switch {
-	case errors.Is(err, system.ErrNoStore):
-		return base.Usagef("%w: set --store", err)
-	case err != nil:
-		return err
+	if err != nil {
+		return base.NeedsStore(err)
 	}
 	if c.JSON || body.Rating == record.Inaccurate {
 		if err := addOlderTaught(ctx, c, &out.Taught); err != nil {

@@ -71,8 +71,5 @@ func review(
 	}
 	in := system.ReviewIn{ByID: system.ByID{ID: id}, Body: system.ReviewBody{Action: action}}
 	out, err = c.Client().Review(ctx, in, f.who())
-	if errors.Is(err, system.ErrNoStore) {
-		err = base.Usagef("%w: set --store", err)
-	}
-	return id, out, err
+	return id, out, base.NeedsStore(err)
 }

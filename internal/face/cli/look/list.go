@@ -4,7 +4,6 @@ package look
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -100,12 +99,8 @@ func sinceTime(text string, now time.Time) (time.Time, error) {
 
 // listed is an investigation in a list.
 type listed struct {
-	record.Investigation
-	About string `json:"about,omitempty"`
-	Score *int   `json:"score,omitempty"` // the last one
-	// Review is nil until the investigation has ended.
-	Review *record.Review `json:"review,omitempty"`
-	id     string         // as the table shows it
+	system.Listed
+	id string // as the table shows it
 }
 
 func list(ctx context.Context, c *base.CLI, filter record.Filter) error {
@@ -120,9 +115,6 @@ func list(ctx context.Context, c *base.CLI, filter record.Filter) error {
 		return base.Usagef("--limit %d: give 1 or more, or 0 for all", filter.Limit)
 	}
 	l, err := c.Client().List(ctx, filter)
-	if errors.Is(err, system.ErrNoStore) {
-		return base.Usagef("%w: set --store", err)
-	}
 	if l.Remote {
 		c.SayNoStore()
 		if filter.Tenant+filter.Session != "" || len(filter.Metadata) > 0 {
@@ -130,16 +122,12 @@ func list(ctx context.Context, c *base.CLI, filter record.Filter) error {
 		}
 	}
 	if err != nil {
-		return err
+		return base.NeedsStore(err)
 	}
 	sayStale(ctx, c, l.Stale)
 	all, workflows := []listed{}, map[string]bool{} // not null in JSON
 	for _, r := range l.All {
-		r.Report = "" // reports would make the list large
-		all, workflows[r.WorkflowID] = append(all, listed{Investigation: r, About: l.About[r.ID], Review: l.Reviews[r.ID]}), true
-		if score, ok := l.Scores[r.ID]; ok {
-			all[len(all)-1].Score = &score
-		}
+		all, workflows[r.WorkflowID] = append(all, listed{Listed: l.Listed(r)}), true
 	}
 	if c.JSON {
 		return c.PrintJSON(all)

@@ -1,7 +1,6 @@
 package look
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/inquest-dev/inquest/internal/face/cli/base"
 	"github.com/inquest-dev/inquest/internal/record"
-	"github.com/inquest-dev/inquest/internal/system"
 )
 
 // NewStats returns the command stats.
@@ -42,10 +40,8 @@ example to compare before and after a change.`,
 			}
 			out, err := c.Client().Stats(cmd.Context(), record.StatsKey(by), f)
 			switch {
-			case errors.Is(err, system.ErrNoStore):
-				return base.Usagef("%w: set --store", err)
 			case err != nil:
-				return err
+				return base.NeedsStore(err)
 			case c.JSON:
 				return c.PrintJSON(out)
 			}

@@ -23,6 +23,8 @@ type System struct {
 	DashboardURL string `yaml:"dashboard_url" default:"none"`
 	// Slack connects a workspace of Slack.
 	Slack Slack `yaml:"slack"`
+	// Notifications tell people and other systems about investigations.
+	Notifications Notifications `yaml:"notifications"`
 
 	// Timezone is where people work: a name such as Europe/Berlin. Each agent is told the time at which it begins, and whether people
 	// work then.

@@ -135,8 +135,8 @@ func demo(cmd *cobra.Command, f flags, d demoOptions) error {
 		return explain(err)
 	}
 	result, err := sys.investigate(cmd, d)
-	if d.slack && err == nil {
-		err = sys.reported(cmd.Context())
+	if err == nil && (d.slack || len(sys.host.Config.Current().System.Notifications.Routes) > 0) {
+		err = sys.delivered(cmd.Context(), d.slack)
 	}
 	if cmd.Context().Err() != nil {
 		fmt.Fprintf(cmd.ErrOrStderr(), "interrupted; to continue: %s\n", f.restart())
@@ -227,23 +227,30 @@ func (s *system) announce(ctx context.Context, id string) error {
 	return err
 }
 
-// slackTime limits the wait for the report in Slack after the end.
-const slackTime = time.Minute
+// deliveryTime limits the wait for messages after the end.
+const deliveryTime = time.Minute
 
-// reported waits until Slack has the report.
-func (s *system) reported(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, slackTime)
+// delivered waits until what the investigation makes this process send has been sent: the report in Slack, if this process
+// is connected to it, and notifications.
+func (s *system) delivered(ctx context.Context, toSlack bool) error {
+	ctx, cancel := context.WithTimeout(ctx, deliveryTime)
 	defer cancel()
-	news, stop := s.host.Store.ChatNews() // none gets lost, because this process writes to Slack
+	news, stop := s.host.Store.AnyNews() // none gets lost, because this process writes them
 	defer stop()
 	for {
-		open, err := s.host.Store.ChatThreads(ctx)
-		if err != nil || len(open) == 0 {
+		due, err := s.host.Store.DueNotifications(ctx, 1)
+		open := len(due)
+		if err == nil && toSlack {
+			var threads []record.ChatMessage
+			threads, err = s.host.Store.ChatThreads(ctx)
+			open += len(threads)
+		}
+		if err != nil || open == 0 {
 			return err
 		}
 		select {
 		case <-ctx.Done():
-			return errors.New("the report is not in Slack yet: the log says why")
+			return errors.New("some messages have not been sent: the log says why")
 		case <-news:
 		}
 	}

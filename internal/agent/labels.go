@@ -34,6 +34,9 @@ type Labels struct {
 // (W3C Trace Context).
 const TraceParent = "traceparent"
 
+// Severity is the key of the metadata for the severity of the alert, in the words of its sender.
+const Severity = "severity"
+
 // AlertNotes is the key of the metadata for what the sender of an alert reported and could not be read, one per line.
 const AlertNotes = "alert_notes"
 

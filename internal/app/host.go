@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"sync"
 	"syscall"
 	"time"
 
@@ -19,6 +20,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/command"
 	"github.com/inquest-dev/inquest/internal/configuration"
 	"github.com/inquest-dev/inquest/internal/dial"
+	"github.com/inquest-dev/inquest/internal/face/notify"
 	"github.com/inquest-dev/inquest/internal/payload"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/tool"
@@ -74,6 +76,9 @@ type Host struct {
 	hup     chan os.Signal
 	worker  *Worker
 	unwatch context.CancelFunc
+
+	notifications configuration.Notifications
+	background    sync.WaitGroup // what uses the store beside the worker
 }
 
 // StartHost creates a host and starts it.
@@ -112,6 +117,9 @@ func NewHost(ctx context.Context, opts HostOptions) (*Host, error) {
 		signal.Notify(h.hup, syscall.SIGHUP) // an embedding program handles its own signals
 	}
 	h.Config = live
+	if h.notifications, err = live.Current().Notifications(); err != nil && len(h.ServersAlone()) == 0 {
+		return nil, &command.UsageError{Err: err}
+	}
 	if err := h.connect(ctx); err != nil {
 		return nil, errors.Join(err, h.Stop())
 	}
@@ -144,6 +152,7 @@ func (h *Host) StartIn(ctx context.Context, registry worker.Registry) (err error
 	})
 	if err == nil {
 		h.announce(ctx)
+		h.startNotifying(watch)
 		go func() {
 			if err := h.watchFleet(watch, joined, fleetWatch); err != nil {
 				h.worker.fail(err)
@@ -151,6 +160,20 @@ func (h *Host) StartIn(ctx context.Context, registry worker.Registry) (err error
 		}()
 	}
 	return err
+}
+
+// startNotifying sends notifications until ctx ends, if the configuration has any.
+func (h *Host) startNotifying(ctx context.Context) {
+	if len(h.notifications.Routes) == 0 || len(h.ServersAlone()) > 0 {
+		return
+	}
+	page := h.Config.Current().System.DashboardURL
+	h.background.Go(func() {
+		notify.Run(ctx, notify.Options{
+			Settings: h.notifications.Notifications, Calendar: h.notifications.Calendar, PageURL: page,
+			System: h.System(), Store: h.Store, Logger: h.opts.Logger,
+		})
+	})
 }
 
 // publishTools stores the program's own tools for processes that list tools elsewhere.
@@ -241,6 +264,7 @@ func (h *Host) Stop() error {
 	if h.worker != nil {
 		h.worker.Stop()
 	}
+	h.background.Wait()
 	if h.Client != nil {
 		h.Client.Close()
 	}

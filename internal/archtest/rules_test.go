@@ -61,8 +61,9 @@ var importRules = []importRule{
 		never: []string{"internal/client/...", "internal/store/...", "internal/app/...", "internal/doctor", "internal/face/api/...",
 			"internal/face/cli/local"},
 		why: "a command line for the API alone links neither databases nor models"},
-	{in: []string{"internal/face/mcpserver", "internal/face/slack"}, never: []string{"internal/store/...", "internal/client/..."},
-		why: "MCP tools and people in Slack run operations, and touch nothing else"},
+	{in: []string{"internal/face/mcpserver", "internal/face/slack", "internal/face/notify"},
+		never: []string{"internal/store/...", "internal/client/..."},
+		why:   "MCP tools and people in Slack run operations, and touch nothing else"},
 	{in: []string{"internal/face/remote"}, never: []string{"internal/client/...", "internal/store/...", "internal/app/...",
 		"modernc.org/sqlite/...", "github.com/jackc/pgx/...", "github.com/danielgtaylor/huma/..."}, deep: true,
 		why: "a client of the API links neither databases nor the server"},
@@ -103,6 +104,9 @@ var importRules = []importRule{
 		why: "one package imports the tokenizer"},
 	{in: all, except: []string{"internal/face/slack/..."}, never: []string{"github.com/slack-go/slack/..."},
 		why: "one package imports the SDK for Slack"},
+	{in: all, except: []string{"internal/face/notify"}, never: []string{"github.com/wneessen/go-mail/...",
+		"github.com/standard-webhooks/standard-webhooks/libraries/go"},
+		why: "one package sends mail and signed webhooks"},
 }
 
 // nameless are the packages that know no provider by its name: what differs between providers is in the dialect, which is

@@ -50,7 +50,8 @@ var hazards = []hazard{
 
 	{[]string{"Transport.Env", "Transport.BearerToken", "Transport.CustomHeaders", "Postgres.DSN"}, plainSecret, config.SeverityDanger,
 		"the file contains a secret", "use a variable, {{.NAME}}"},
-	{[]string{"WebhookSignature.Secrets"}, writtenOut, config.SeverityDanger, "the file contains a secret", "use a variable, {{.NAME}}"},
+	{[]string{"WebhookSignature.Secrets", "NotificationChannel.Secret", "NotificationChannel.Password"}, writtenOut, config.SeverityDanger,
+		"the file contains a secret", "use a variable, {{.NAME}}"},
 	{nil, vendorToken, config.SeverityDanger,
 		"the text contains a key or token in a well-known format", "use a variable in a field for secrets: env, bearer_token or custom_headers"},
 	{[]string{"Transport.Args"}, secretArgument, config.SeverityDanger,
@@ -111,7 +112,8 @@ func (v *validator) hazards(p path, value reflect.Value, f strict.Field) {
 
 // expandedFields are fields that often have variables.
 var expandedFields = []string{"Transport.Command", "Transport.Args", "Transport.Env", "Transport.URL", "Transport.SessionCleanupURL",
-	"Transport.BearerToken", "Transport.CustomHeaders", "Provider.Model", "Provider.BaseURL", "Postgres.DSN", "WebhookSignature.Secrets"}
+	"Transport.BearerToken", "Transport.CustomHeaders", "Provider.Model", "Provider.BaseURL", "Postgres.DSN", "WebhookSignature.Secrets",
+	"NotificationChannel.URL", "NotificationChannel.Secret", "NotificationChannel.Password"}
 
 // literals warns of references to variables in the notations of shells and MCP clients, which are not expanded.
 func (v *validator) literals(p path, value reflect.Value, f strict.Field) {

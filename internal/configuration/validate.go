@@ -146,6 +146,12 @@ func (v *validator) rules(p path, entry any) {
 		validateHTTP(*own, p, v)
 	case *config.Memory:
 		validateMemory(*own, p, v)
+	case *config.NotificationChannel:
+		validateNotificationChannel(*own, p, v)
+	case *config.NotificationRoute:
+		validateNotificationRoute(*own, p, v)
+	case *config.Notifications:
+		validateNotifications(*own, p, v)
 	case *config.OIDC:
 		validateOIDC(*own, p, v)
 	case *config.Provider:
@@ -319,6 +325,12 @@ func vocabularyOf(name string) strict.Vocabulary {
 		return words(config.DecideNever, config.DecideAsk, config.DecideTrust)
 	case "slack mode":
 		return words(config.SlackSocket, config.SlackHTTP)
+	case "notification channel":
+		return words(config.NotifyWebhook, config.NotifyMattermost, config.NotifyTeams, config.NotifyEmail, config.NotifySlack)
+	case "notification event":
+		return words(config.EventStarted, config.EventWaiting, config.EventFinished)
+	case "mail encryption":
+		return words(config.MailStartTLS, config.MailImplicit, config.MailNone)
 	case "tainted writes":
 		return words(plan.TaintedAllow, plan.TaintedDestructive, plan.TaintedWriting)
 	case "repeats":

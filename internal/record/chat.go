@@ -34,3 +34,18 @@ type ChatInput struct {
 	Body string
 	At   time.Time
 }
+
+// NotificationsLease is the lease of the process that sends notifications.
+const NotificationsLease = "notifications"
+
+// Notification is an act of the audit log that people or other systems are told about.
+type Notification struct {
+	N             int64
+	Investigation string
+	Act           int64  // its number in the chain of the investigation
+	Channel       string // name in the configuration; empty means that the routes have not been applied
+	Escalation    int    // 1 for the first channel that the question was escalated to; zero means no escalation
+	Due           time.Time
+	Tries         int       // failed ones
+	At            time.Time // of the act
+}

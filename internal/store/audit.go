@@ -70,6 +70,9 @@ func (s *base) addActs(ctx context.Context, q querier, acts []audit.Act) error {
 		if _, err := q.ExecContext(ctx, insertInto("audit", auditColumns), actFields(&act)...); err != nil {
 			return err
 		}
+		if err := notify(ctx, q, act); err != nil {
+			return err
+		}
 		head.N, head.Hash = act.N, act.Hash
 	}
 	if head.N == before {

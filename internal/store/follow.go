@@ -247,10 +247,16 @@ func (h *hub) subscribe(investigation string) (<-chan struct{}, func()) {
 	}
 }
 
+// anyNews is the name under which the hub announces changes of any investigation.
+const anyNews = "any"
+
 func (h *hub) wake(investigation string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.wakeLocked(investigation)
+	if investigation != anyNews {
+		h.wakeLocked(anyNews)
+	}
 }
 
 // wakeAll wakes all followers. It is used when the change is unknown.

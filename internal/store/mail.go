@@ -278,3 +278,66 @@ func (s chats) ChatInputDone(ctx context.Context, id string) error {
 	})
 	return doing(err, "finish an input of a chat")
 }
+
+const notificationColumns = `n, investigation, act, channel, escalation, due, tries, at`
+
+func notificationFields(m *record.Notification) []any {
+	return []any{&m.N, &m.Investigation, &m.Act, &m.Channel, &m.Escalation, timeColumn{&m.Due}, &m.Tries, timeColumn{&m.At}}
+}
+
+// keepNotifying is how long acts are kept for notifications after the last process that sends them has stopped.
+const keepNotifying = 7 * 24 * time.Hour
+
+// notify adds an act to the notifications if it is one that people are told about, and if some process sends notifications.
+func notify(ctx context.Context, q querier, act audit.Act) error {
+	if act.What != audit.Started && act.What != audit.Asked && act.What != audit.Ended {
+		return nil
+	}
+	now := time.Now()
+	wanted := now.Add(-keepNotifying)
+	_, err := q.ExecContext(ctx, `INSERT INTO notifications (investigation, act, channel, escalation, due, tries, at)
+		SELECT CAST($1 AS TEXT), CAST($2 AS BIGINT), '', 0, 0, 0, CAST($3 AS BIGINT)
+		WHERE EXISTS (SELECT 1 FROM leases WHERE name = '`+record.NotificationsLease+`' AND until > $4)`,
+		act.Investigation, act.N, timeColumn{&now}, timeColumn{&wanted})
+	return err
+}
+
+// AnyNews is ChatNews for changes of any investigation.
+func (s chats) AnyNews() (<-chan struct{}, func()) { return s.hub.subscribe(anyNews) }
+
+// DueNotifications returns up to limit notifications that are due. Those of one channel about one investigation are returned one at a
+// time, in order, unless the earlier one is not due and was never tried.
+func (s chats) DueNotifications(ctx context.Context, limit int) ([]record.Notification, error) {
+	now := s.Now(ctx)
+	all, err := selectAll(ctx, s.db.reader, notificationFields, `SELECT `+notificationColumns+` FROM notifications AS m
+		WHERE due <= $1 AND NOT EXISTS (SELECT 1 FROM notifications AS e WHERE e.investigation = m.investigation
+			AND e.channel = m.channel AND e.n < m.n AND (e.due <= $1 OR e.tries > 0))
+		ORDER BY n`+limitTo(limit), timeColumn{&now})
+	return all, doing(s.db.explain(err), "read the notifications")
+}
+
+// ReplaceNotification deletes a notification and adds others in its place. It does nothing if the notification is gone.
+func (s chats) ReplaceNotification(ctx context.Context, n int64, others ...record.Notification) error {
+	err := s.write(ctx, anyNews, func(q querier) error {
+		if gone, err := changed(q.ExecContext(ctx, `DELETE FROM notifications WHERE n = $1`, n)); err != nil || !gone {
+			return err
+		}
+		for _, m := range others {
+			_, columns, _ := strings.Cut(notificationColumns, ", ")
+			if _, err := q.ExecContext(ctx, insertInto("notifications", columns), notificationFields(&m)[1:]...); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return doing(err, "replace a notification")
+}
+
+// PostponeNotification records a failed attempt and when the next one is due.
+func (s chats) PostponeNotification(ctx context.Context, m record.Notification) error {
+	err := s.write(ctx, "", func(q querier) error {
+		_, err := q.ExecContext(ctx, `UPDATE notifications SET due = $2, tries = $3 WHERE n = $1`, m.N, timeColumn{&m.Due}, m.Tries)
+		return err
+	})
+	return doing(err, "postpone a notification")
+}

@@ -31,6 +31,7 @@ var kept = map[string]string{
 	"learning_judgements":      "as learnings",
 	"alerts":                   "the intake of this store",
 	"chat_messages":            "messages in the chats of this system",
+	"notifications":            "messages of this system",
 	"investigation_texts":      "the index, which the store makes itself",
 	"investigations_unindexed": "the index, which the store makes itself",
 }

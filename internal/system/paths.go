@@ -1,6 +1,10 @@
 package system
 
-import "time"
+import (
+	"net/url"
+	"strings"
+	"time"
+)
 
 // Paths of the API.
 const (
@@ -23,3 +27,11 @@ const (
 	// RetryAfter is how long readers of a stream wait before they connect again.
 	RetryAfter = time.Second
 )
+
+// PageOf returns the address of an investigation on the page. It is empty if the page's public address is.
+func PageOf(page, id string) string {
+	if page == "" {
+		return ""
+	}
+	return strings.TrimSuffix(page, "/") + "/#/" + url.PathEscape(id)
+}

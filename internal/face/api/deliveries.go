@@ -211,7 +211,7 @@ func (r *receiving) request(ctx context.Context, a webhook.Alert, out *webhook.R
 		Chain: cmp.Or(a.Chain, r.hook.Chain), AlertType: clip.Bytes(a.Type, maxType), By: webhook.By(r.name, r.who.name),
 		Again: true, // the store detects duplicates
 		Labels: agent.Labels{Project: out.Project, Priority: a.Priority, Metadata: map[string]string{
-			"webhook": r.name, "fingerprint": out.Fingerprint, "group": out.GroupName, "severity": clip.Bytes(a.Severity, maxName),
+			"webhook": r.name, "fingerprint": out.Fingerprint, "group": out.GroupName, agent.Severity: clip.Bytes(a.Severity, maxName),
 			agent.AlertNotes: clip.Bytes(strings.Join(out.Notes, "\n"), maxNotes), agent.TraceParent: r.who.traceParent,
 		}},
 	}

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/inquest-dev/inquest/internal/kit/lease"
 	"github.com/inquest-dev/inquest/internal/record"
 )
 
@@ -20,17 +21,12 @@ type owner struct {
 	threads map[string]bool // investigations that are being followed
 }
 
-// own works until the lease is lost or ctx ends. If the lease cannot be renewed, ctx ends before another process can take it, so that
-// requests to Slack that are under way are given up.
-func (f *Face) own(ctx context.Context, id string) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	fence := time.AfterFunc(leaseSafe, cancel)
-	defer fence.Stop()
+// own works until ctx ends, with the requests to Slack that are under way.
+func (f *Face) own(ctx context.Context) {
 	o := &owner{Face: f, ended: make(chan func()), lanes: map[string]bool{}, threads: map[string]bool{}}
 	news, stop := f.opts.Store.ChatNews()
 	defer stop()
-	tick := time.NewTicker(leaseEvery)
+	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	for ctx.Err() == nil {
 		o.look(ctx)
@@ -40,18 +36,9 @@ func (f *Face) own(ctx context.Context, id string) {
 		case remove := <-o.ended:
 			remove()
 		case <-tick.C:
-			switch held, err := f.opts.Store.Lease(ctx, leaseName, id, leaseTime); {
-			case err == nil && held:
-				fence.Reset(leaseSafe)
-			case err == nil:
-				cancel()
-			}
 		}
 	}
 	o.group.Wait()
-	releasing, done := context.WithTimeout(context.WithoutCancel(ctx), callTime)
-	defer done()
-	_, _ = f.opts.Store.Lease(releasing, leaseName, id, 0) // otherwise it runs out by itself
 }
 
 // look starts new inputs.
@@ -119,7 +106,7 @@ func (o *owner) carryOut(ctx context.Context, row record.ChatInput) bool {
 		if !errors.Is(err, errNotYet) {
 			o.opts.Logger.WarnContext(ctx, "retrying an input from Slack", "id", row.ID, "kind", in.Kind, "error", err)
 		}
-		if !sleep(ctx, wait) {
+		if !lease.Sleep(ctx, wait) {
 			return false
 		}
 	}
@@ -127,5 +114,5 @@ func (o *owner) carryOut(ctx context.Context, row record.ChatInput) bool {
 
 func (o *owner) finish(ctx context.Context, row record.ChatInput) bool {
 	err := o.opts.Store.ChatInputDone(ctx, row.ID)
-	return err == nil || sleep(ctx, time.Second) // it is carried out again, with the same key
+	return err == nil || lease.Sleep(ctx, time.Second) // it is carried out again, with the same key
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/slack-go/slack/slackevents"
 	"github.com/slack-go/slack/socketmode"
 
+	"github.com/inquest-dev/inquest/internal/kit/lease"
 	"github.com/inquest-dev/inquest/internal/record"
 )
 
@@ -71,7 +72,7 @@ func (f *Face) listen(ctx context.Context) {
 		if ctx.Err() == nil {
 			f.opts.Logger.WarnContext(ctx, "the connection to Slack ended", "error", err)
 		}
-		if !sleep(ctx, 10*time.Second) {
+		if !lease.Sleep(ctx, 10*time.Second) {
 			return
 		}
 	}

@@ -5,7 +5,6 @@ package slack
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -18,6 +17,7 @@ import (
 
 	"github.com/inquest-dev/inquest/config"
 	"github.com/inquest-dev/inquest/internal/configuration"
+	"github.com/inquest-dev/inquest/internal/kit/lease"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/system"
 	"github.com/inquest-dev/inquest/internal/trust/evidence"
@@ -91,10 +91,8 @@ type person struct {
 }
 
 const (
-	leaseName  = "slack"
-	leaseTime  = 15 * time.Second
-	leaseSafe  = 10 * time.Second // without a renewal, the owner stops this long after the last one
-	leaseEvery = 4 * time.Second
+	// lookEvery is the time between two looks at the store without news of changes, which can get lost.
+	lookEvery = 4 * time.Second
 	// editEvery is the minimum time between two edits of a status message.
 	editEvery = 2 * time.Second
 	callTime  = system.CallTimeout
@@ -126,7 +124,7 @@ func (f *Face) Run(ctx context.Context) {
 			break
 		}
 		f.opts.Logger.WarnContext(ctx, "cannot sign in to Slack", "error", err, "retry_in", wait)
-		if !sleep(ctx, wait) {
+		if !lease.Sleep(ctx, wait) {
 			return
 		}
 	}
@@ -136,31 +134,7 @@ func (f *Face) Run(ctx context.Context) {
 	if f.opts.Settings.Mode != config.SlackHTTP {
 		group.Go(func() { f.listen(ctx) })
 	}
-	owner := rand.Text()
-	for {
-		held, err := f.opts.Store.Lease(ctx, leaseName, owner, leaseTime)
-		switch {
-		case err != nil && ctx.Err() == nil:
-			f.opts.Logger.WarnContext(ctx, "cannot take the lease for Slack", "error", err)
-		case held:
-			f.own(ctx, owner)
-		}
-		if !sleep(ctx, leaseEvery) {
-			return
-		}
-	}
-}
-
-// sleep waits, and returns false if ctx ends first.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
+	lease.Run(ctx, "slack", f.opts.Store.Lease, f.opts.Logger, f.own)
 }
 
 // who returns the person behind a user's ID. An entry by email address counts only for members of our own workspace, because another

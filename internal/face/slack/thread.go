@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"net/url"
 	"reflect"
 	"strings"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/face/report"
 	"github.com/inquest-dev/inquest/internal/face/terminal"
 	"github.com/inquest-dev/inquest/internal/kit/clip"
+	"github.com/inquest-dev/inquest/internal/kit/lease"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/system"
 	"github.com/inquest-dev/inquest/internal/trust/evidence"
@@ -58,7 +58,7 @@ func (o *owner) keepThread(ctx context.Context, row record.ChatMessage) {
 			_ = t.done(ctx)
 			return
 		}
-		if !sleep(ctx, wait) {
+		if !lease.Sleep(ctx, wait) {
 			return
 		}
 	}
@@ -139,7 +139,7 @@ func (t *thread) showStatus(ctx context.Context, c content) (err error) {
 		}
 		return err // the next event edits a message that was posted before
 	}
-	if !sleep(ctx, max(0, time.Until(t.edited.Add(editEvery)))) {
+	if !lease.Sleep(ctx, max(0, time.Until(t.edited.Add(editEvery)))) {
 		return ctx.Err()
 	}
 	if err = t.edit(ctx, t.status, c); err == nil {
@@ -210,13 +210,8 @@ func mark(s agent.Status) string {
 	return ":arrow_forward:"
 }
 
-// page returns the address of an investigation on the page.
-func (f *Face) page(id string) string {
-	if f.opts.PageURL == "" {
-		return ""
-	}
-	return strings.TrimSuffix(f.opts.PageURL, "/") + "/#/" + url.PathEscape(id)
-}
+// page returns the address of an investigation on the page; empty if there is none.
+func (f *Face) page(id string) string { return system.PageOf(f.opts.PageURL, id) }
 
 // end shows the final status and posts the report.
 func (t *thread) end(ctx context.Context, result system.Result) error {

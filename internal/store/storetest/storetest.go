@@ -93,6 +93,10 @@ type Store interface {
 	AddChatInput(ctx context.Context, in record.ChatInput) error
 	ChatInputs(ctx context.Context) ([]record.ChatInput, error)
 	ChatInputDone(ctx context.Context, id string) error
+	AnyNews() (<-chan struct{}, func())
+	DueNotifications(ctx context.Context, limit int) ([]record.Notification, error)
+	ReplaceNotification(ctx context.Context, n int64, others ...record.Notification) error
+	PostponeNotification(ctx context.Context, m record.Notification) error
 	AddRule(ctx context.Context, r remember.Rule) error
 	Rule(ctx context.Context, id string) (remember.Rule, error)
 	Rules(ctx context.Context, tool string, past bool) ([]remember.Rule, error)
@@ -190,6 +194,7 @@ var rowTests = map[string]func(*testing.T, opener){
 	"follow ends":                  testFollowEnds,
 	"scores":                       testScores,
 	"chats":                        testChats,
+	"notifications":                testNotifications,
 	"rules":                        testRules,
 	"virtual agents":               testVirtual,
 	"learnings":                    testLearnings,

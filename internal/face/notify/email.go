@@ -13,6 +13,7 @@ import (
 
 	"github.com/inquest-dev/inquest/config"
 	"github.com/inquest-dev/inquest/internal/kit/markdown"
+	"github.com/inquest-dev/inquest/internal/kit/safely"
 )
 
 // implicitTLS is the port on which mail servers expect TLS from the beginning (RFC 8314).
@@ -40,7 +41,9 @@ func mailTo(ctx context.Context, c config.NotificationChannel, e Event, m messag
 	if err != nil {
 		return &refusedError{err: err}
 	}
-	if err = client.DialAndSendWithContext(ctx, msg); err == nil {
+	// The library heeds ctx only while it connects.
+	_, err = safely.Run(ctx, func() (struct{}, error) { return struct{}{}, client.DialAndSendWithContext(ctx, msg) }, func(string, string) {})
+	if err == nil {
 		return nil
 	}
 	err = fmt.Errorf("send mail by %s: %w", c.SMTP, err)

@@ -84,9 +84,9 @@ func (o *owner) event(ctx context.Context, m record.Notification) (*Event, error
 		Version: Version, Time: act.At, Escalation: m.Escalation,
 		ID: fmt.Sprintf("evt_%.16x", sha256.Sum256(fmt.Appendf(nil, "%s %d %d", m.Investigation, m.Act, m.Escalation))),
 		Investigation: Investigation{
-			ID: r.ID, WorkflowID: r.WorkflowID, Project: cmp.Or(r.Project, agent.DefaultProject), Chain: r.Chain, AlertType: r.AlertType,
-			Status: r.Status, Severity: r.Metadata[agent.Severity], By: r.Envelope.By, Metadata: r.Metadata, StartedAt: r.StartedAt, EndedAt: r.EndedAt,
-			URL: system.PageOf(o.PageURL, r.ID),
+			ID: r.ID, WorkflowID: r.WorkflowID, Project: cmp.Or(r.Project, agent.DefaultProject), Chain: r.Chain,
+			AlertType: r.AlertType, Status: r.Status, Severity: r.Metadata[agent.Severity], By: r.Envelope.By,
+			Metadata: r.Metadata, StartedAt: r.StartedAt, EndedAt: r.EndedAt, URL: system.PageOf(o.PageURL, r.ID),
 		},
 	}
 	switch {

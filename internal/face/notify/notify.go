@@ -59,8 +59,10 @@ const (
 	atOnce = 16
 	// sendTime limits an attempt to send a notification.
 	sendTime = 30 * time.Second
-	// giveUp is how old a notification is when it is no longer tried.
-	giveUp = 24 * time.Hour
+	// giveUp is how old a notification is when it is no longer tried. One that is due late, after quiet hours for example, is tried
+	// leastTries times.
+	giveUp     = 24 * time.Hour
+	leastTries = 10
 	// maxWait is the longest time between two attempts, unless the receiver asks for a longer one.
 	maxWait = 5 * time.Minute
 )
@@ -133,7 +135,7 @@ func (o *owner) handle(ctx context.Context, m record.Notification) {
 	event, err := o.event(limited, m)
 	switch {
 	case err != nil:
-	case event == nil: // it is no longer true
+	case event == nil, m.Channel == "" && time.Since(m.At) > giveUp: // no longer true, or from a time without a sender
 		err = o.Store.ReplaceNotification(ctx, m.N)
 	case m.Channel == "":
 		err = o.Store.ReplaceNotification(ctx, m.N, o.routed(m, *event)...)
@@ -147,7 +149,7 @@ func (o *owner) handle(ctx context.Context, m record.Notification) {
 		return
 	}
 	refusal, refused := errors.AsType[*refusedError](err)
-	if refused && !refusal.temporary || time.Since(m.At) > giveUp {
+	if refused && !refusal.temporary || time.Since(m.At) > giveUp && m.Tries >= leastTries {
 		log.ErrorContext(ctx, "a notification is given up", "tries", m.Tries+1, "error", err)
 		_ = o.Store.ReplaceNotification(ctx, m.N)
 		return

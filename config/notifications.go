@@ -57,10 +57,10 @@ type NotificationRoute struct {
 	// QuietHours are when the route sends nothing: 22:00-07:00, in system.timezone. Its notifications are sent afterwards, except
 	// for questions that have been answered.
 	QuietHours string `yaml:"quiet_hours" default:"none"`
-	// EscalateTo are channels that are told in turn while a question stays open: the first after escalate_after, the second after
-	// twice that time. Quiet hours do not delay them.
+	// EscalateTo are channels that Inquest notifies in turn while a question stays open: the first after escalate_after, the second
+	// after twice that time. Quiet hours do not delay them. Channels of type slack cannot be among them.
 	EscalateTo []string `yaml:"escalate_to" default:"none"`
-	// EscalateAfter is how long a question is open before the next channel is told; required with escalate_to.
+	// EscalateAfter is how long a question is open before the next channel is notified; required with escalate_to.
 	EscalateAfter value.Duration `yaml:"escalate_after"`
 }
 

@@ -230,8 +230,8 @@ func (s *system) announce(ctx context.Context, id string) error {
 // deliveryTime limits the wait for messages after the end.
 const deliveryTime = time.Minute
 
-// delivered waits until what the investigation makes this process send has been sent: the report in Slack, if this process
-// is connected to it, and notifications.
+// delivered waits until the messages about the investigation have been sent: the report in Slack, if this process is connected to it,
+// and notifications. It does not wait for another attempt after a failed one.
 func (s *system) delivered(ctx context.Context, toSlack bool) error {
 	ctx, cancel := context.WithTimeout(ctx, deliveryTime)
 	defer cancel()

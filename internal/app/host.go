@@ -22,6 +22,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/dial"
 	"github.com/inquest-dev/inquest/internal/face/notify"
 	"github.com/inquest-dev/inquest/internal/payload"
+	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/workflows"
@@ -118,7 +119,7 @@ func NewHost(ctx context.Context, opts HostOptions) (*Host, error) {
 	}
 	h.Config = live
 	if h.notifications, err = live.Current().Notifications(); err != nil && len(h.ServersAlone()) == 0 {
-		return nil, &command.UsageError{Err: err}
+		return nil, errors.Join(&command.UsageError{Err: err}, h.Stop())
 	}
 	if err := h.connect(ctx); err != nil {
 		return nil, errors.Join(err, h.Stop())
@@ -145,6 +146,11 @@ func (h *Host) StartIn(ctx context.Context, registry worker.Registry) (err error
 	}
 	if err := h.publishTools(ctx); err != nil {
 		return err
+	}
+	if len(h.notifications.Routes) > 0 { // from now on, the store writes what notifications are about
+		if _, err := h.Store.Lease(ctx, record.NotificationsLease, "a worker that starts", 0); err != nil {
+			return err
+		}
 	}
 	h.worker, err = StartWorker(ctx, WorkerOptions{
 		Settings: settings, Client: h.Client, Namespace: h.opts.Temporal.Namespace,

@@ -11,6 +11,7 @@ import (
 	"net/mail"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/inquest-dev/inquest/config"
@@ -59,7 +60,8 @@ func validateNotificationChannel(c config.NotificationChannel, p path, v *valida
 		v.Errorf(p.Key("type"), "is required")
 	}
 	if c.SMTP != "" {
-		if host, port, err := net.SplitHostPort(c.SMTP); err != nil || host == "" || port == "" {
+		host, port, err := net.SplitHostPort(c.SMTP)
+		if number, _ := strconv.ParseUint(port, 10, 16); err != nil || host == "" || number == 0 {
 			v.Errorf(p.Key("smtp"), "a host and a port are required, such as smtp.example.com:587")
 		}
 	}
@@ -97,6 +99,11 @@ func validateNotifications(n config.Notifications, p path, v *validator) {
 					v.Errorf(at.Key(key).Index(j), "unknown channel %q: system.notifications.channels has %s", name,
 						cmp.Or(strings.Join(slices.Sorted(maps.Keys(n.Channels)), ", "), "none"))
 				}
+			}
+		}
+		for j, name := range route.EscalateTo {
+			if n.Channels[name].Type == config.NotifySlack {
+				v.Errorf(at.Key("escalate_to").Index(j), "a channel of type slack cannot be escalated to, because a thread stays where it is")
 			}
 		}
 		for j, chain := range route.Chains {

@@ -305,14 +305,15 @@ func notify(ctx context.Context, q querier, act audit.Act) error {
 // AnyNews is ChatNews for changes of any investigation.
 func (s chats) AnyNews() (<-chan struct{}, func()) { return s.hub.subscribe(anyNews) }
 
-// DueNotifications returns up to limit notifications that are due. Those of one channel about one investigation are returned one at a
-// time, in order, unless the earlier one is not due and was never tried.
+// DueNotifications returns the notifications that are due, up to limit of each channel. Those of one channel about one investigation are
+// returned one at a time, in order, unless the earlier one is not due and was never tried.
 func (s chats) DueNotifications(ctx context.Context, limit int) ([]record.Notification, error) {
 	now := s.Now(ctx)
-	all, err := selectAll(ctx, s.db.reader, notificationFields, `SELECT `+notificationColumns+` FROM notifications AS m
-		WHERE due <= $1 AND NOT EXISTS (SELECT 1 FROM notifications AS e WHERE e.investigation = m.investigation
-			AND e.channel = m.channel AND e.n < m.n AND (e.due <= $1 OR e.tries > 0))
-		ORDER BY n`+limitTo(limit), timeColumn{&now})
+	all, err := selectAll(ctx, s.db.reader, notificationFields, `SELECT `+notificationColumns+` FROM (
+			SELECT `+notificationColumns+`, ROW_NUMBER() OVER (PARTITION BY channel ORDER BY n) AS place FROM notifications AS m
+			WHERE due <= $1 AND NOT EXISTS (SELECT 1 FROM notifications AS e WHERE e.investigation = m.investigation
+				AND e.channel = m.channel AND e.n < m.n AND (e.due <= $1 OR e.tries > 0))
+		) AS ready WHERE place <= $2 ORDER BY n`, timeColumn{&now}, limit)
 	return all, doing(s.db.explain(err), "read the notifications")
 }
 
@@ -333,10 +334,11 @@ func (s chats) ReplaceNotification(ctx context.Context, n int64, others ...recor
 	return doing(err, "replace a notification")
 }
 
-// PostponeNotification records a failed attempt and when the next one is due.
-func (s chats) PostponeNotification(ctx context.Context, m record.Notification) error {
+// PostponeNotification records a failed attempt. The next one is due after wait.
+func (s chats) PostponeNotification(ctx context.Context, n int64, wait time.Duration) error {
+	due := s.Now(ctx).Add(wait)
 	err := s.write(ctx, "", func(q querier) error {
-		_, err := q.ExecContext(ctx, `UPDATE notifications SET due = $2, tries = $3 WHERE n = $1`, m.N, timeColumn{&m.Due}, m.Tries)
+		_, err := q.ExecContext(ctx, `UPDATE notifications SET due = $2, tries = tries + 1 WHERE n = $1`, n, timeColumn{&due})
 		return err
 	})
 	return doing(err, "postpone a notification")

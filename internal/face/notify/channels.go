@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -17,7 +16,6 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"github.com/inquest-dev/inquest/config"
-	"github.com/inquest-dev/inquest/internal/kit/clip"
 	"github.com/inquest-dev/inquest/internal/kit/markdown"
 	"github.com/inquest-dev/inquest/internal/record"
 )
@@ -26,7 +24,7 @@ import (
 func (o *owner) send(ctx context.Context, name string, e Event) error {
 	c, ok := o.Settings.Channels[name]
 	if !ok {
-		return &refusedError{err: errors.New("system.notifications has no channel of that name any more")}
+		return &refusedError{err: errors.New("system.notifications of this worker has no channel of that name"), temporary: true}
 	}
 	m := messageOf(e, o.Calendar.In(time.Now()))
 	switch c.Type {
@@ -68,9 +66,6 @@ func (o *owner) thread(ctx context.Context, c config.NotificationChannel, e Even
 	return err
 }
 
-// maxAnswer limits how much of a receiver's answer is quoted, in bytes.
-const maxAnswer = 300
-
 // encode returns a value as JSON in which <, > and & take one byte.
 func encode(value any) []byte {
 	var out bytes.Buffer
@@ -80,7 +75,7 @@ func encode(value any) []byte {
 	return bytes.TrimSpace(out.Bytes())
 }
 
-// post sends JSON. Errors do not contain the address, which may be a secret.
+// post sends JSON. Errors contain neither the address, which may be a secret, nor the answer, which may quote it.
 func (o *owner) post(ctx context.Context, to string, headers map[string]string, body []byte) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, to, bytes.NewReader(body))
 	if err != nil {
@@ -99,11 +94,10 @@ func (o *owner) post(ctx context.Context, to string, headers map[string]string, 
 		return fmt.Errorf("send to %s: %w", req.URL.Host, err)
 	}
 	defer resp.Body.Close()
-	answer, _ := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	if resp.StatusCode/100 == 2 {
 		return nil
 	}
-	err = fmt.Errorf("%s answered %s: %s", req.URL.Host, resp.Status, clip.Line(strings.Join(strings.Fields(string(answer)), " "), maxAnswer))
+	err = fmt.Errorf("%s answered %d %s", req.URL.Host, resp.StatusCode, http.StatusText(resp.StatusCode))
 	temporary := resp.StatusCode >= 500
 	switch resp.StatusCode {
 	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests, http.StatusNotFound, http.StatusUnauthorized,
@@ -124,12 +118,12 @@ func retryAfter(value string) time.Duration {
 	return 0
 }
 
-// mention matches what Mattermost takes for a mention of people.
-var mention = regexp.MustCompile("(^|[^\\w`])(@[\\w.-]+)")
+// mention matches the beginning of what Mattermost may take for a mention of people, wherever it is.
+var mention = regexp.MustCompile(`@(\w)`)
 
 // mattermost returns a message in Markdown. Texts of others cannot mention people, hide the address of a link, or load an image.
 func mattermost(m message) string {
-	plain := func(text string) string { return mention.ReplaceAllString(markdown.Unlinked(text), "$1`$2`") }
+	plain := func(text string) string { return mention.ReplaceAllString(markdown.Unlinked(text), "@\u200b$1") }
 	text := "**" + plain(strings.ReplaceAll(m.subject, "*", "")) + "**\n"
 	for _, f := range m.facts {
 		text += "\n" + f[0] + ": " + plain(f[1]) + "  "

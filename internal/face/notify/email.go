@@ -3,6 +3,7 @@ package notify
 import (
 	"context"
 	"crypto/sha256"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -13,18 +14,13 @@ import (
 
 	"github.com/inquest-dev/inquest/config"
 	"github.com/inquest-dev/inquest/internal/kit/markdown"
-	"github.com/inquest-dev/inquest/internal/kit/safely"
 )
 
 // implicitTLS is the port on which mail servers expect TLS from the beginning (RFC 8314).
 const implicitTLS = 465
 
-// mailTo sends a message to the recipients of a channel, as text and as HTML. A report is complete.
+// mailTo sends a message to the recipients of a channel, one letter to each, as text and as HTML. A report is complete.
 func mailTo(ctx context.Context, c config.NotificationChannel, e Event, m message) error {
-	msg, err := letter(c, e, m)
-	if err != nil {
-		return &refusedError{err: err}
-	}
 	host, portText, _ := net.SplitHostPort(c.SMTP)
 	port, _ := strconv.Atoi(portText)
 	options := []mail.Option{mail.WithPort(port), mail.WithTimeout(sendTime), mail.WithTLSPolicy(mail.TLSMandatory)}
@@ -37,25 +33,48 @@ func mailTo(ctx context.Context, c config.NotificationChannel, e Event, m messag
 	if c.User != "" {
 		options = append(options, mail.WithSMTPAuth(mail.SMTPAuthAutoDiscover), mail.WithUsername(c.User), mail.WithPassword(c.Password))
 	}
+	implicit := c.TLS == config.MailImplicit || c.TLS == "" && port == implicitTLS
+	// The library has no time limit for most of the conversation.
+	options = append(options, mail.WithDialContextFunc(func(dialing context.Context, network, address string) (net.Conn, error) {
+		var conn net.Conn
+		var err error
+		if implicit {
+			conn, err = (&tls.Dialer{Config: &tls.Config{ServerName: host}}).DialContext(dialing, network, address)
+		} else {
+			conn, err = (&net.Dialer{}).DialContext(dialing, network, address)
+		}
+		if err == nil {
+			context.AfterFunc(ctx, func() { _ = conn.Close() }) // ctx ends after each attempt
+		}
+		return conn, err
+	}))
 	client, err := mail.NewClient(host, options...)
 	if err != nil {
 		return &refusedError{err: err}
 	}
-	// The library heeds ctx only while it connects.
-	_, err = safely.Run(ctx, func() (struct{}, error) { return struct{}{}, client.DialAndSendWithContext(ctx, msg) }, func(string, string) {})
-	if err == nil {
+	var errs []error
+	temporary := false
+	for _, to := range c.To { // a server that refuses one address must not keep others from getting the letter
+		msg, err := letter(c, to, e, m)
+		if err != nil {
+			return &refusedError{err: err}
+		}
+		if err = client.DialAndSendWithContext(ctx, msg); err == nil || msg.IsDelivered() {
+			continue
+		}
+		sending, ok := errors.AsType[*mail.SendError](err)
+		temporary = temporary || !ok || sending.ErrorCode()/100 != 5
+		errs = append(errs, fmt.Errorf("send mail by %s to %s: %w", c.SMTP, to, err))
+	}
+	if len(errs) == 0 {
 		return nil
 	}
-	err = fmt.Errorf("send mail by %s: %w", c.SMTP, err)
-	if sending, ok := errors.AsType[*mail.SendError](err); ok {
-		return &refusedError{err: err, temporary: sending.IsTemp()}
-	}
-	return err
+	return &refusedError{err: errors.Join(errs...), temporary: temporary}
 }
 
-func letter(c config.NotificationChannel, e Event, m message) (*mail.Msg, error) {
+func letter(c config.NotificationChannel, to string, e Event, m message) (*mail.Msg, error) {
 	msg := mail.NewMsg()
-	if err := errors.Join(msg.From(c.From), msg.To(c.To...)); err != nil {
+	if err := errors.Join(msg.From(c.From), msg.To(to)); err != nil {
 		return nil, err
 	}
 	msg.Subject(m.subject)

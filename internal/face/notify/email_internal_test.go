@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net"
@@ -19,13 +20,20 @@ type mailServer struct {
 	to     []string
 	letter string
 	refuse error
+	bad    string // a recipient to refuse
 }
 
 func (s *mailServer) NewSession(*smtp.Conn) (smtp.Session, error) { return s, nil }
 func (s *mailServer) Mail(from string, _ *smtp.MailOptions) error { s.from = from; return s.refuse }
-func (s *mailServer) Rcpt(to string, _ *smtp.RcptOptions) error   { s.to = append(s.to, to); return nil }
-func (s *mailServer) Reset()                                      {}
-func (s *mailServer) Logout() error                               { return nil }
+func (s *mailServer) Rcpt(to string, _ *smtp.RcptOptions) error {
+	if to == s.bad {
+		return &smtp.SMTPError{Code: 550, Message: "no such user"}
+	}
+	s.to = append(s.to, to)
+	return nil
+}
+func (s *mailServer) Reset()        {}
+func (s *mailServer) Logout() error { return nil }
 func (s *mailServer) Data(r io.Reader) error {
 	text, err := io.ReadAll(r)
 	s.letter = string(text)
@@ -84,7 +92,7 @@ func TestEmailRefused(t *testing.T) {
 	}{
 		{"for good", &smtp.SMTPError{Code: 550, Message: "no such sender"}, config.MailNone, true, false},
 		{"for a while", &smtp.SMTPError{Code: 451, Message: "try later"}, config.MailNone, true, true},
-		{"a server without TLS gets no mail", nil, "", false, false},
+		{"a server without TLS gets no mail", nil, "", true, true},
 	} {
 		s := &mailServer{refuse: test.refuse}
 		c := s.start(t)
@@ -94,5 +102,39 @@ func TestEmailRefused(t *testing.T) {
 		if err == nil || refused != test.refused || refused && refusal.temporary != test.temporary || s.letter != "" {
 			t.Errorf("%s: %v (%+v), letter %q", test.name, err, refusal, s.letter)
 		}
+	}
+}
+
+// A server that refuses one recipient gets the letters to the others.
+func TestEmailToABadAddress(t *testing.T) {
+	t.Parallel()
+	s := &mailServer{bad: "ada@example.com"}
+	c := s.start(t)
+	err := mailTo(t.Context(), c, approvalEvent(), messageOf(approvalEvent(), now))
+	refusal, refused := errors.AsType[*refusedError](err)
+	if !refused || refusal.temporary || !strings.Contains(err.Error(), "ada@example.com") || strings.Join(s.to, " ") != "bob@example.com" {
+		t.Errorf("%v; to %q", err, s.to)
+	}
+}
+
+// A server that says nothing does not hold up the sender.
+func TestMuteMailServer(t *testing.T) {
+	t.Parallel()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		if conn, err := listener.Accept(); err == nil {
+			defer conn.Close()
+			cancel() // once it is connected
+			_, _ = io.Copy(io.Discard, conn)
+		}
+	}()
+	c := config.NotificationChannel{SMTP: listener.Addr().String(), TLS: config.MailNone, From: "a@example.com", To: []string{"b@example.com"}}
+	if err := mailTo(ctx, c, approvalEvent(), messageOf(approvalEvent(), now)); err == nil {
+		t.Error("mail was sent to a server that says nothing")
 	}
 }

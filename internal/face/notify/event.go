@@ -103,14 +103,28 @@ func (o *owner) event(ctx context.Context, m record.Notification) (*Event, error
 	return nil, nil
 }
 
+// maxLater limits how many later acts are looked at.
+const maxLater = 1000
+
 // waiting adds what people have to decide. It returns nil if that is no longer open.
 func (o *owner) waiting(ctx context.Context, e Event, act audit.Act) (*Event, error) {
 	all, err := o.Store.Waiting(ctx, e.Investigation.ID)
 	if err != nil {
 		return nil, err
 	}
-	var asked struct{ Digest string }
+	var asked, again struct{ Digest string }
 	_ = json.Unmarshal(act.Detail, &asked) // a question has no digest
+	later := record.ActFilter{Investigation: act.Investigation, After: act.N, Limit: maxLater}
+	repeated := false // with other approvers, for example: that notification replaces this one
+	err = o.Store.Acts(ctx, later, func(a audit.Act) error {
+		again.Digest = ""
+		_ = json.Unmarshal(a.Detail, &again)
+		repeated = repeated || a.What == audit.Asked && a.Execution == act.Execution && a.Call == act.Call && again == asked
+		return nil
+	})
+	if err != nil || repeated {
+		return nil, err
+	}
 	for _, w := range all {
 		for _, a := range w.Approvals {
 			if a.Execution == act.Execution && a.CallID == act.Call && a.Digest == asked.Digest {

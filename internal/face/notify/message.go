@@ -88,7 +88,11 @@ func limited(text string) string {
 	if len(text) <= maxText {
 		return text
 	}
-	return clip.Text(text, maxText) + "\n\nThe text is longer: open the investigation."
+	text = clip.Text(text, maxText)
+	if strings.Count("\n"+text, "\n```")%2 != 0 {
+		text += "\n```"
+	}
+	return text + "\n\nThe text is longer: open the investigation."
 }
 
 // fenced quotes a text as a block of code.

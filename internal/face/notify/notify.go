@@ -1,6 +1,6 @@
-// Package notify tells people and other systems about investigations: by signed webhooks, in Mattermost, Microsoft Teams and Slack, and
-// by email (docs/how-to/get-notified.md). The store writes what happens to a table, in the transaction in which it happens. One process,
-// which holds a lease, applies the routes and sends.
+// Package notify sends notifications about investigations: by signed webhooks, in Mattermost, Microsoft Teams and Slack, and by email
+// (docs/how-to/get-notified.md). The store writes what happens to a table, in the transaction in which it happens. One process, which
+// holds a lease, applies the routes and sends.
 package notify
 
 import (
@@ -43,7 +43,7 @@ type Store interface {
 	AnyNews() (<-chan struct{}, func())
 	DueNotifications(ctx context.Context, limit int) ([]record.Notification, error)
 	ReplaceNotification(ctx context.Context, n int64, others ...record.Notification) error
-	PostponeNotification(ctx context.Context, m record.Notification) error
+	PostponeNotification(ctx context.Context, n int64, wait time.Duration) error
 	Acts(ctx context.Context, f record.ActFilter, fn func(audit.Act) error) error
 	Investigation(ctx context.Context, id string) (record.Investigation, error)
 	Waiting(ctx context.Context, id string) ([]record.Waiting, error)
@@ -55,8 +55,8 @@ const (
 	lookEvery = 4 * time.Second
 	// rest is the minimum time between two looks, because a running investigation changes many times a second.
 	rest = 200 * time.Millisecond
-	// atOnce limits the notifications that are being sent.
-	atOnce = 16
+	// atOnce limits the notifications that are being sent to a channel.
+	atOnce = 8
 	// sendTime limits an attempt to send a notification.
 	sendTime = 30 * time.Second
 	// giveUp is how old a notification is when it is no longer tried. One that is due late, after quiet hours for example, is tried
@@ -73,7 +73,8 @@ func Run(ctx context.Context, opts Options) {
 		opts.Client = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	}
 	lease.Run(ctx, record.NotificationsLease, opts.Store.Lease, opts.Logger, func(ctx context.Context) {
-		(&owner{Options: opts, sending: map[int64]bool{}, sent: make(chan int64)}).work(ctx)
+		o := owner{Options: opts, sending: map[int64]string{}, paused: map[string]time.Time{}, done: make(chan outcome)}
+		o.work(ctx)
 	})
 }
 
@@ -81,8 +82,15 @@ func Run(ctx context.Context, opts Options) {
 type owner struct {
 	Options
 	group   sync.WaitGroup
-	sending map[int64]bool // by number of the notification
-	sent    chan int64     // removes a number from sending
+	sending map[int64]string     // channels, by number of the notification
+	paused  map[string]time.Time // until when a channel has asked not to send anything
+	done    chan outcome
+}
+
+// outcome is the end of an attempt.
+type outcome struct {
+	record.Notification
+	pause time.Duration // that the receiver asks for
 }
 
 func (o *owner) work(ctx context.Context) {
@@ -99,68 +107,106 @@ func (o *owner) work(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 		case <-news:
-		case n := <-o.sent:
-			delete(o.sending, n)
+		case one := <-o.done:
+			o.finish(one)
 		case <-tick.C:
 		}
+		for more := true; more; {
+			select {
+			case one := <-o.done:
+				o.finish(one)
+			default:
+				more = false
+			}
+		}
+	}
+}
+
+func (o *owner) finish(one outcome) {
+	delete(o.sending, one.N)
+	if one.pause > 0 {
+		o.paused[one.Channel] = time.Now().Add(one.pause)
 	}
 }
 
 // look starts to send what is due.
 func (o *owner) look(ctx context.Context) {
 	due, err := o.Store.DueNotifications(ctx, 2*atOnce)
-	if err != nil {
-		return // the next tick looks again
+	if err != nil && ctx.Err() == nil {
+		o.Logger.WarnContext(ctx, "cannot read the notifications", "error", err) // the next tick looks again
+	}
+	busy := map[string]int{}
+	for _, channel := range o.sending { // any order
+		busy[channel]++
 	}
 	for _, m := range due {
-		if o.sending[m.N] || len(o.sending) >= atOnce {
+		if _, is := o.sending[m.N]; is || busy[m.Channel] >= atOnce || time.Now().Before(o.paused[m.Channel]) {
 			continue
 		}
-		o.sending[m.N] = true
+		o.sending[m.N] = m.Channel
+		busy[m.Channel]++
 		o.group.Go(func() {
-			o.handle(ctx, m)
+			pause := o.handle(ctx, m)
 			select {
-			case o.sent <- m.N:
+			case o.done <- outcome{m, pause}:
 			case <-ctx.Done():
 			}
 		})
 	}
 }
 
-// handle routes or sends a notification, and records the outcome.
-func (o *owner) handle(ctx context.Context, m record.Notification) {
+// handle routes or sends a notification, and records the outcome. It returns how long the receiver asks to wait.
+func (o *owner) handle(ctx context.Context, m record.Notification) (pause time.Duration) {
 	log := o.Logger.With("investigation", m.Investigation, "channel", m.Channel)
+	replace := func(others ...record.Notification) {
+		o.record(ctx, func() error { return o.Store.ReplaceNotification(ctx, m.N, others...) })
+	}
 	limited, cancel := context.WithTimeout(ctx, sendTime)
 	defer cancel()
 	event, err := o.event(limited, m)
 	switch {
 	case err != nil:
 	case event == nil, m.Channel == "" && time.Since(m.At) > giveUp: // no longer true, or from a time without a sender
-		err = o.Store.ReplaceNotification(ctx, m.N)
+		replace()
 	case m.Channel == "":
-		err = o.Store.ReplaceNotification(ctx, m.N, o.routed(m, *event)...)
+		replace(o.routed(m, *event)...)
 	default:
 		if err = o.send(limited, m.Channel, *event); err == nil {
-			err = o.Store.ReplaceNotification(ctx, m.N)
 			log.DebugContext(ctx, "sent a notification", "id", event.ID, "type", event.Type)
+			replace()
 		}
 	}
 	if err == nil || ctx.Err() != nil {
-		return
+		return 0
 	}
 	refusal, refused := errors.AsType[*refusedError](err)
 	if refused && !refusal.temporary || time.Since(m.At) > giveUp && m.Tries >= leastTries {
-		log.ErrorContext(ctx, "a notification is given up", "tries", m.Tries+1, "error", err)
-		_ = o.Store.ReplaceNotification(ctx, m.N)
-		return
+		log.ErrorContext(ctx, "dropped a notification", "tries", m.Tries+1, "error", err)
+		replace()
+		return 0
 	}
 	wait := min(time.Second<<min(m.Tries, 10), maxWait)
 	if refused {
-		wait = max(wait, refusal.retryAfter)
+		pause = refusal.retryAfter
+		wait = max(wait, pause)
 	}
 	log.WarnContext(ctx, "a notification will be retried", "tries", m.Tries+1, "retry_in", wait, "error", err)
-	m.Tries, m.Due = m.Tries+1, time.Now().Add(wait)
-	_ = o.Store.PostponeNotification(ctx, m)
+	o.record(ctx, func() error { return o.Store.PostponeNotification(ctx, m.N, wait) })
+	return pause
+}
+
+// record writes an outcome until the store accepts it, so that nothing is sent again meanwhile.
+func (o *owner) record(ctx context.Context, write func() error) {
+	for {
+		err := write()
+		if err == nil || ctx.Err() != nil {
+			return
+		}
+		o.Logger.WarnContext(ctx, "cannot record the outcome of a notification", "error", err)
+		if !lease.Sleep(ctx, time.Second) {
+			return
+		}
+	}
 }
 
 // refusedError is the answer of a receiver that did not accept a notification.

@@ -43,6 +43,9 @@ func (o *owner) routed(m record.Notification, e Event) (all []record.Notificatio
 	return all
 }
 
+// dueNow is when a notification is due that need not wait.
+var dueNow = time.Unix(0, 0)
+
 func matches(r config.NotificationRoute, e Event) bool {
 	within := func(list []string, value string) bool {
 		return len(list) == 0 || slices.ContainsFunc(list, func(one string) bool { return strings.EqualFold(one, value) })
@@ -52,11 +55,12 @@ func matches(r config.NotificationRoute, e Event) bool {
 		(within(r.Projects, i.Project) || slices.Contains(r.Projects, "*")) && within(r.Chains, i.Chain) && within(r.Severities, i.Severity)
 }
 
-// quietUntil returns the end of the quiet hours that a time is in, or else the time itself. Quiet hours may pass midnight.
+// quietUntil returns the end of the quiet hours that a time is in, or else a time in the past, so that the clocks of workers do not
+// matter. Quiet hours may pass midnight.
 func quietUntil(hours string, calendar plan.Calendar, at time.Time) time.Time {
 	from, to, err := plan.HoursOf(hours)
 	if err != nil { // there are none
-		return at
+		return dueNow
 	}
 	local := calendar.In(at)
 	now := local.Hour()*60 + local.Minute()
@@ -69,5 +73,5 @@ func quietUntil(hours string, calendar plan.Calendar, at time.Time) time.Time {
 	case from > to && now >= from:
 		return end(1)
 	}
-	return at
+	return dueNow
 }

@@ -56,18 +56,30 @@ func testNotifications(t *testing.T, open opener) {
 	second.Channel = "a"
 	ok(t, s.ReplaceNotification(ctx, second.N, second))
 	all = due("one for each channel", "inv/1 a0", "inv/1 b0")
-	all[0].Tries, all[0].Due = 1, time.Now().Add(time.Hour)
-	ok(t, s.PostponeNotification(ctx, all[0]))
+	ok(t, s.PostponeNotification(ctx, all[0].N, time.Hour))
 	due("the next one waits for one that has failed", "inv/1 b0")
-	all[0].Tries, all[0].Due = 2, time.Now().Add(-time.Second)
-	ok(t, s.PostponeNotification(ctx, all[0]))
+	ok(t, s.PostponeNotification(ctx, all[0].N, -time.Second))
 	if got := due("tried again", "inv/1 a0", "inv/1 b0"); got[0].Tries != 2 {
 		t.Errorf("tries: %d", got[0].Tries)
 	}
 	ok(t, s.ReplaceNotification(ctx, all[0].N))
 	ok(t, s.ReplaceNotification(ctx, all[1].N))
 	last := due("sent", "inv/2 a0")
-	ok(t, s.ReplaceNotification(ctx, last[0].N))
+	var many []record.Notification
+	for n := range 12 {
+		other := last[0]
+		if other.Investigation, other.Channel = fmt.Sprintf("other%d", n), "c"; n == 11 {
+			other.Channel = "d"
+		}
+		many = append(many, other)
+	}
+	ok(t, s.ReplaceNotification(ctx, last[0].N, append(many, last[0])...))
+	if all := must(s.DueNotifications(ctx, 10))(t); len(all) != 12 || all[10].Channel != "d" || all[11].Channel != "a" {
+		t.Errorf("ten of each channel: %+v", all)
+	}
+	for _, m := range append(must(s.DueNotifications(ctx, 20))(t), last...) {
+		ok(t, s.ReplaceNotification(ctx, m.N))
+	}
 
 	if !must(s.Lease(ctx, record.NotificationsLease, "a", 0))(t) {
 		t.Error("the lease was not given back")

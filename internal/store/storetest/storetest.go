@@ -96,7 +96,7 @@ type Store interface {
 	AnyNews() (<-chan struct{}, func())
 	DueNotifications(ctx context.Context, limit int) ([]record.Notification, error)
 	ReplaceNotification(ctx context.Context, n int64, others ...record.Notification) error
-	PostponeNotification(ctx context.Context, m record.Notification) error
+	PostponeNotification(ctx context.Context, n int64, wait time.Duration) error
 	AddRule(ctx context.Context, r remember.Rule) error
 	Rule(ctx context.Context, id string) (remember.Rule, error)
 	Rules(ctx context.Context, tool string, past bool) ([]remember.Rule, error)

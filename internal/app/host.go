@@ -147,7 +147,7 @@ func (h *Host) StartIn(ctx context.Context, registry worker.Registry) (err error
 	if err := h.publishTools(ctx); err != nil {
 		return err
 	}
-	if len(h.notifications.Routes) > 0 { // from now on, the store writes what notifications are about
+	if h.notifies() { // from now on, the store writes what notifications are about
 		if _, err := h.Store.Lease(ctx, record.NotificationsLease, "a worker that starts", 0); err != nil {
 			return err
 		}
@@ -168,9 +168,12 @@ func (h *Host) StartIn(ctx context.Context, registry worker.Registry) (err error
 	return err
 }
 
+// notifies reports whether the host sends notifications.
+func (h *Host) notifies() bool { return len(h.notifications.Routes) > 0 && len(h.ServersAlone()) == 0 }
+
 // startNotifying sends notifications until ctx ends, if the configuration has any.
 func (h *Host) startNotifying(ctx context.Context) {
-	if len(h.notifications.Routes) == 0 || len(h.ServersAlone()) > 0 {
+	if !h.notifies() {
 		return
 	}
 	page := h.Config.Current().System.DashboardURL

@@ -23,17 +23,17 @@ const implicitTLS = 465
 func mailTo(ctx context.Context, c config.NotificationChannel, e Event, m message) error {
 	host, portText, _ := net.SplitHostPort(c.SMTP)
 	port, _ := strconv.Atoi(portText)
+	implicit := c.TLS == config.MailImplicit || c.TLS == "" && port == implicitTLS
 	options := []mail.Option{mail.WithPort(port), mail.WithTimeout(sendTime), mail.WithTLSPolicy(mail.TLSMandatory)}
 	switch {
+	case implicit:
+		options = append(options, mail.WithSSL())
 	case c.TLS == config.MailNone:
 		options = append(options, mail.WithTLSPolicy(mail.NoTLS))
-	case c.TLS == config.MailImplicit, c.TLS == "" && port == implicitTLS:
-		options = append(options, mail.WithSSL())
 	}
 	if c.User != "" {
 		options = append(options, mail.WithSMTPAuth(mail.SMTPAuthAutoDiscover), mail.WithUsername(c.User), mail.WithPassword(c.Password))
 	}
-	implicit := c.TLS == config.MailImplicit || c.TLS == "" && port == implicitTLS
 	// The library has no time limit for most of the conversation.
 	options = append(options, mail.WithDialContextFunc(func(dialing context.Context, network, address string) (net.Conn, error) {
 		var conn net.Conn

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/kit/clip"
+	"github.com/inquest-dev/inquest/internal/kit/markdown"
 	"github.com/inquest-dev/inquest/internal/kit/reveal"
 )
 
@@ -42,7 +43,9 @@ func messageOf(e Event, now time.Time) message {
 			fact("Note", line)
 		}
 		fact("Deadline", a.Deadline(a.LeftAt(now)))
-		m.text = fenced(a.Arguments)
+		if a.Arguments != "" {
+			m.text = markdown.Fenced(a.Arguments)
+		}
 		if a.Bytes() > len(a.Arguments) {
 			m.text += fmt.Sprintf("\n\nThe arguments have %d bytes. Read all of them before you decide.", a.Bytes())
 		}
@@ -93,16 +96,4 @@ func limited(text string) string {
 		text += "\n```"
 	}
 	return text + "\n\nThe text is longer: open the investigation."
-}
-
-// fenced quotes a text as a block of code.
-func fenced(text string) string {
-	if text == "" {
-		return ""
-	}
-	fence := "```"
-	for strings.Contains(text, fence) {
-		fence += "`"
-	}
-	return fence + "\n" + text + "\n" + fence
 }

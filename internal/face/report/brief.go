@@ -164,12 +164,7 @@ func blockOf(n ast.Node, src []byte) string {
 	case *ast.Paragraph, *ast.TextBlock:
 		return oneLine(textOf(n, src))
 	case *ast.CodeBlock, *ast.FencedCodeBlock:
-		code := strings.TrimRight(string(n.Lines().Value(src)), "\n")
-		fence := "```"
-		for strings.Contains(code, fence) {
-			fence += "`"
-		}
-		return fence + "\n" + code + "\n" + fence
+		return markdown.Fenced(strings.TrimRight(string(n.Lines().Value(src)), "\n"))
 	case *ast.List:
 		var items []string
 		for item := n.FirstChild(); item != nil; item = item.NextSibling() {

@@ -5,6 +5,15 @@ import (
 	"strings"
 )
 
+// Fenced returns a text as a code block. The fence is longer than any in the text.
+func Fenced(text string) string {
+	fence := "```"
+	for strings.Contains(text, fence) {
+		fence += "`"
+	}
+	return fence + "\n" + text + "\n" + fence
+}
+
 // Unlinked returns a Markdown text in which no link hides its address and no image is loaded, for parsers that are not ours: each [ is
 // escaped. Code stays as it is if all parsers agree on where it begins and ends.
 func Unlinked(text string) string {

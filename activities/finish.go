@@ -174,17 +174,8 @@ func (a recorder) finish(ctx context.Context, in FinishIn) (FinishOut, error) {
 	if err != nil {
 		return FinishOut{}, err
 	}
-	unread, err := a.completeEnvelope(ctx, &in, checked)
-	if err != nil {
-		return FinishOut{}, err
-	}
-	for _, stage := range in.Unsaved {
-		if err := a.Records.SaveStage(ctx, stage, nil, nil); err != nil {
-			return FinishOut{}, fmt.Errorf("record stage %s: %w", stage.Name, err)
-		}
-	}
 	report := checked.text
-	out := FinishOut{Undelivered: unread, Summary: in.Envelope.Summary, Proof: checked.failed, NoToolResult: in.Envelope.NoToolResult}
+	var out FinishOut
 	if isBehind && in.Status == agent.StatusCompleted { // the report may be from an earlier stage
 		in.Status, in.EndReason, in.Error = agent.StatusFailed, agent.EndStoreBehind, behind
 		out.Failed, out.Error = in.EndReason, in.Error
@@ -195,6 +186,15 @@ func (a recorder) finish(ctx context.Context, in FinishIn) (FinishOut, error) {
 			in.EndReason = agent.EndNoReport
 		}
 		out.Failed, out.Error = in.EndReason, in.Error
+	}
+	if out.Undelivered, err = a.completeEnvelope(ctx, &in, checked); err != nil {
+		return FinishOut{}, err
+	}
+	out.Summary, out.Proof, out.NoToolResult = in.Envelope.Summary, checked.failed, in.Envelope.NoToolResult
+	for _, stage := range in.Unsaved {
+		if err := a.Records.SaveStage(ctx, stage, nil, nil); err != nil {
+			return FinishOut{}, fmt.Errorf("record stage %s: %w", stage.Name, err)
+		}
 	}
 	if err := a.keepActs(ctx, in.Plan, in.Acts); err != nil {
 		return FinishOut{}, err
@@ -229,17 +229,23 @@ func (a recorder) completeEnvelope(ctx context.Context, in *FinishIn, checked ch
 		return nil, err
 	}
 	in.Envelope.Undelivered = append(in.Envelope.Undelivered, unread...)
+	in.Envelope.Evidence = checked.evidence
+	if in.Envelope.NoToolResult, err = a.restsOnNothing(ctx, *in, checked.text); err != nil {
+		return nil, err
+	}
+	var text string
 	if in.Summary != "" {
-		text, err := a.ResultText(ctx, in.Investigation, in.Summary)
-		if err != nil {
-			return nil, err
-		}
-		if in.Envelope.Summary, err = a.marked(ctx, *in, summaryLines(text)); err != nil {
+		if text, err = a.ResultText(ctx, in.Investigation, in.Summary); err != nil {
 			return nil, err
 		}
 	}
-	in.Envelope.Evidence = checked.evidence
-	if in.Envelope.NoToolResult, err = a.restsOnNothing(ctx, *in, checked.text); err != nil {
+	if in.Envelope.Check, text, err = a.verdict(ctx, *in, checked.text, text); err != nil {
+		return nil, err
+	}
+	if in.Envelope.Check == nil {
+		text = summaryLines(text)
+	}
+	if in.Envelope.Summary, err = a.marked(ctx, *in, text); err != nil {
 		return nil, err
 	}
 	return unread, a.maskEnvelope(ctx, in.Plan, &in.Envelope)

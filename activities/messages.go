@@ -29,6 +29,9 @@ type ResolveOut struct {
 	// By is the person who asked for the investigation. Labels come from the request.
 	By     string       `json:"by,omitempty"`
 	Labels agent.Labels `json:"labels,omitzero"`
+	// Schedule is the schedule that started it, and Before the verdict of its last check; nil means none.
+	Schedule *agent.Schedule     `json:"schedule,omitempty"`
+	Before   *agent.EarlierCheck `json:"before,omitempty"`
 	// Level is the level of the worker that resolved the investigation. The run does not use features of later levels.
 	Level Level `json:"level,omitempty"`
 }
@@ -173,6 +176,8 @@ type FinishIn struct {
 	EndReason     agent.EndReason `json:"end_reason"`
 	Error         string          `json:"error,omitempty"`
 	Usage         agent.Usage     `json:"usage"`
+	// Concluded means that people asked for the end before all work was done.
+	Concluded bool `json:"concluded,omitempty"`
 	// Results name the results of the stages, in order; the last one with text is the report.
 	Results []job.Source `json:"results,omitempty"`
 	// Summary is the execution that summarised the investigation; "" means none.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
@@ -57,6 +58,10 @@ type resolver struct{ *job.Worker }
 // which is no reason to retry.
 func (a resolver) keepRefusal(ctx context.Context, r record.Investigation, why string) {
 	r.Status, r.Error, r.EndedAt = agent.StatusRefused, why, &r.StartedAt
+	if s := r.Envelope.Schedule; s != nil && s.Check {
+		c := unknown(why).After(r.Envelope.Before)
+		r.Envelope.Check, r.Envelope.Summary = &c, strings.Join(c.Lines(), "\n")
+	}
 	if err := a.Records.FinishInvestigation(ctx, r); err != nil {
 		a.Logger.Warn("a refused request was not recorded", "investigation", r.ID, "error", err)
 	}
@@ -108,7 +113,7 @@ func (a resolver) resolved(ctx context.Context, r record.Investigation) (Resolve
 	}
 	return ResolveOut{
 		Plan: r.PlanHash, Data: r.DataHash, Skeleton: p.Skeleton(), SearchAttributes: a.SearchAttributes, By: r.Envelope.By,
-		Labels: r.Labels, Level: LevelListing,
+		Labels: r.Labels, Schedule: r.Envelope.Schedule, Before: r.Envelope.Before, Level: LevelListing,
 	}, err
 }
 
@@ -128,7 +133,11 @@ func (a resolver) planOf(ctx context.Context, r *record.Investigation) (plan.Pla
 		return plan.Plan{}, err
 	}
 	req.By = cmp.Or(req.By, agent.PersonOf(from))
-	p, err := a.Planner.Plan(ctx, req, text)
+	within, err := a.scheduled(ctx, r, req)
+	if err != nil {
+		return plan.Plan{}, err
+	}
+	p, err := a.Planner.Plan(ctx, within, text)
 	if later := notYet(ctx, err); later != nil {
 		return p, later
 	}
@@ -163,12 +172,16 @@ func (a resolver) planOf(ctx context.Context, r *record.Investigation) (plan.Pla
 	if r.Labels, err = req.Labels.Masked(mask); err != nil {
 		return p, err
 	}
+	if s := req.Schedule; s != nil { // after masking, which would change a name that looks like a secret
+		r.Session, req.Again = s.Session(), true
+	}
 	req.Labels, r.Overrides = r.Labels, req.Overrides
 	if r.Fingerprint, _ = p.Dedup.Fingerprint(p.Chain, req, text); req.Again {
 		r.Fingerprint = ""
 	}
 	r.Envelope = record.Envelope{
-		Version: record.EnvelopeVersion, By: req.By, Bounds: p.Bounds.InForce(p.Timeout, plan.Extension{}, 0),
+		Version: record.EnvelopeVersion, By: req.By, Schedule: req.Schedule, Before: r.Envelope.Before,
+		Bounds: p.Bounds.InForce(p.Timeout, plan.Extension{}, 0),
 	}
 	for _, stage := range p.Stages {
 		r.Envelope.Pending = append(r.Envelope.Pending, stage.Name)

@@ -51,7 +51,8 @@ func newest[T any](all []T, n int) []T { return all[max(0, len(all)-n):] }
 func (r *investigationRun) envelope() record.Envelope {
 	skeleton := r.state.Resolved.Skeleton
 	out := record.Envelope{
-		Version: record.EnvelopeVersion, By: r.state.Resolved.By, Pass: r.state.Walk.Pass + 1, Hops: r.state.Walk.Hops,
+		Version: record.EnvelopeVersion, By: r.state.Resolved.By, Schedule: r.state.Resolved.Schedule, Before: r.state.Resolved.Before,
+		Pass: r.state.Walk.Pass + 1, Hops: r.state.Walk.Hops,
 		Bounds:  skeleton.Bounds.InForce(skeleton.Timeout, r.state.Extended, r.state.Longer),
 		Answers: r.state.Answers, Undelivered: r.state.Undelivered, Summary: r.result.Summary, SummaryError: r.result.SummaryError,
 	}

@@ -247,6 +247,7 @@ func (r *investigationRun) finish(ctx workflow.Context) (InvestigationResult, er
 	}
 	in.Summary, in.Envelope.Final, in.Acts = r.summary, true, r.state.Acts
 	in.Seen, in.Outside = r.state.Seen, r.state.Outside
+	in.Concluded = r.state.Walk.End == "" || r.state.Steering.Concluding && !r.state.Steering.Late
 	var out activities.FinishOut
 	for refusals := -1; refusals != r.delivery.refusals; { // until no signal has arrived too late
 		refusals, in.Envelope.Undelivered = r.delivery.refusals, r.state.Undelivered

@@ -39,12 +39,14 @@ type Request struct {
 	Labels
 	// Again starts an investigation even if there is a duplicate. Such an investigation has no fingerprint.
 	Again bool `json:"again,omitempty"`
+	// Schedule is the schedule that starts the investigation; nil means none.
+	Schedule *Schedule `json:"schedule,omitempty"`
 }
 
 // requestFields lists the fields in errors about invalid input.
 const requestFields = `{"chain" or "alert_type", "data" (text or JSON), "data_ref", "allow_empty", "attach", ` +
 	`"provider", "runbook", "use_mock", "requested_by", "mcp", "budgets", "project", "priority", "tenant", "session", ` +
-	`"metadata", "fingerprint", "again"}`
+	`"metadata", "fingerprint", "again", "schedule"}`
 
 // ParseRequest parses a workflow's arguments strictly: there must be one, an object, with known fields only. The error
 // says what to write.
@@ -129,6 +131,14 @@ func (r Request) Validate() error {
 	}
 	if !utf8.Valid(r.Data) {
 		errs = append(errs, errors.New(`"data" is not valid UTF-8`))
+	}
+	if s := r.Schedule; s == nil && strings.HasPrefix(r.Session, sessionsOfSchedules) {
+		errs = append(errs, fmt.Errorf(`"session" begins with %s: such sessions are for what schedules start`, sessionsOfSchedules))
+	} else if s != nil {
+		errs = append(errs, s.Validate()...)
+		if r.Fingerprint != "" || r.Session != "" && r.Session != s.Session() {
+			errs = append(errs, errors.New(`"fingerprint" and "session" cannot be set: a schedule repeats its request in a session of its own`))
+		}
 	}
 	errs = append(errs, tooLong(
 		field{"chain", r.Chain}, field{"alert_type", r.AlertType}, field{"data_ref", r.DataRef}, field{"provider", r.Provider})...)

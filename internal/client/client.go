@@ -42,11 +42,14 @@ type Options struct {
 
 // Client uses one system. It connects on demand: finished investigations are read from the store alone. It is safe for concurrent use.
 //
-// Each part uses the one below it: Client starts, steers and talks; reader reads and follows; finder finds; connection connects.
+// Each part uses the one below it: Client starts, steers and talks; scheduler schedules; reader reads and follows; finder finds;
+// connection connects.
 type Client struct {
-	reader
+	scheduler
 	waking sharedCall
 }
+
+type scheduler struct{ reader }
 
 type reader struct{ finder }
 
@@ -73,7 +76,7 @@ func New(opts Options) *Client {
 	if opts.Tell == nil {
 		opts.Tell = func(string) {}
 	}
-	return &Client{reader: reader{finder{connection{opts: opts}}}}
+	return &Client{scheduler: scheduler{reader{finder{connection{opts: opts}}}}}
 }
 
 // Close closes the connections.

@@ -170,7 +170,7 @@ func sameID(s system.Start) string {
 }
 
 // putData puts the masked data into the request and checks everything that the workers would refuse.
-func (c *Client) putData(ctx context.Context, s *system.Start) error {
+func (c *connection) putData(ctx context.Context, s *system.Start) error {
 	if err := s.Request.CheckData(s.Data, s.MaxData); err != nil {
 		return &system.InputError{Err: err}
 	}
@@ -224,7 +224,7 @@ func (c *Client) putData(ctx context.Context, s *system.Start) error {
 }
 
 // fingerprint computes the request's fingerprint by the rules of its chain, unless the request has or refuses one.
-func (c *Client) fingerprint(s *system.Start) error {
+func (c *connection) fingerprint(s *system.Start) error {
 	switch {
 	case s.Request.Again:
 		s.Request.Fingerprint = ""

@@ -291,6 +291,19 @@ func (p bounded) budget(asked agent.Budgets, may config.RequestBudgets) {
 // byRequest is the origin of limits that a request sets.
 const byRequest = "the request"
 
+// bySchedule is the origin of a limit that a schedule sets.
+const bySchedule = "the schedule"
+
+// schedule applies what a schedule demands of its investigations. Its limit never raises another one.
+func (p bounded) schedule(s agent.Schedule) {
+	if now := p.Bounds.MaxCost; s.MaxCostPerDay > 0 && (now == 0 || s.MaxCostPerDay < now) {
+		p.Bounds.MaxCost = s.MaxCostPerDay
+		p.set("max_cost_usd", true)
+		p.Bounds.Origins["max_cost_usd"] = bySchedule
+	}
+	p.Check = s.Check
+}
+
 // bounded is a plan whose limits a request sets.
 type bounded struct{ *plan.Plan }
 

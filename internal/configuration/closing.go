@@ -97,12 +97,16 @@ const (
 	summaryOutage = plan.Duration(time.Minute)
 )
 
-func (r *resolver) summary(chain string) *plan.Stage {
+// summary returns the stage that summarises, or nil. A check always has one, because its summary is the verdict.
+func (r *resolver) summary(chain string, check bool) *plan.Stage {
 	w, enabled := r.closing(summing, chain)
-	if !enabled {
+	if !enabled && !check {
 		return nil
 	}
 	out := r.agent(w)
+	if check {
+		out.Contract = plan.Contract{JSON: true, Schema: plan.CheckSchema}
+	}
 	out.Timeouts.Agent = within(out.Timeouts.Agent, summaryTime)
 	out.Timeouts.Outage = within(out.Timeouts.Outage, summaryOutage)
 	return &plan.Stage{Name: plan.SummaryName, SuccessPolicy: plan.SuccessAny, Agents: []plan.Agent{out}}

@@ -72,12 +72,15 @@ func (r *resolver) plan(req agent.Request) (plan.Plan, error) {
 	}
 	r.runbook(&p, req.Runbook)
 	bounded{&p}.budget(req.Budgets, own.Requests.Budgets)
+	if req.Schedule != nil {
+		bounded{&p}.schedule(*req.Schedule)
+	}
 	for i := range r.AgentChains[name].Stages {
 		p.Stages = append(p.Stages, r.stage(name, i))
 	}
 	r.problems = append(r.problems, r.asked.problems(r.Config, name)...)
 	p.Interrupts = plannedInterrupts(r.interrupts(name, p.Stages))
-	p.Summary, p.Scoring = r.summary(name), r.scoring(name, false)
+	p.Summary, p.Scoring = r.summary(name, p.Check), r.scoring(name, false)
 	p.Memory, p.Learning = planMemory(r.Defaults.Memory), r.learning(name)
 	r.requirePrices(p)
 	r.requirePrograms(p)
@@ -105,8 +108,8 @@ func (r *resolver) requirePrices(of plan.Plan) {
 		return
 	}
 	whose := "the chain"
-	if of.Bounds.Origins["max_cost_usd"] == byRequest {
-		whose = byRequest
+	if from := of.Bounds.Origins["max_cost_usd"]; from == byRequest || from == bySchedule {
+		whose = from
 	}
 	for _, stage := range of.AllStages() {
 		for _, a := range stage.All() {

@@ -63,12 +63,14 @@ type Plan struct {
 	// one agent; nil means that nothing is learned.
 	Memory   *Memory `json:"memory,omitempty"`
 	Learning *Stage  `json:"learning,omitempty"`
+	// Check means that the summary is the verdict of a check.
+	Check bool `json:"check,omitempty"`
 }
 
 // Version is the newest plan version that this program supports. Plans that need nothing newer are still version 1, so
 // that older programs run them. Increase it with every change that an older program must not ignore: a restriction that
 // it would not enforce, or a kind of stage that it would run differently.
-const Version = versionRepeats
+const Version = versionChecks
 
 const (
 	versionPlain = 1
@@ -82,6 +84,8 @@ const (
 	versionKnowledge = 5
 	// Repeated calls that must be refused. Older programs make them; a person's approval of them is not required there.
 	versionRepeats = 6
+	// Checks, whose summary older programs would show as JSON.
+	versionChecks = 7
 )
 
 // Versioned returns the plan with the oldest version that can run it.
@@ -113,6 +117,9 @@ func (p Plan) Versioned() Plan {
 	}
 	if p.RunbookOrigin.Untrusted() != "" || p.Memory != nil {
 		p.Version = max(p.Version, versionKnowledge)
+	}
+	if p.Check {
+		p.Version = max(p.Version, versionChecks)
 	}
 	return p
 }

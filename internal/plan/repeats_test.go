@@ -7,7 +7,7 @@ import (
 )
 
 // TestRepeatsNeedANewerProgram: an older program would make the calls that a plan refuses. It may run a plan that asks, because it
-// made such calls without asking before.
+// made such calls without asking before. It would also take the verdict of a check for a summary.
 func TestRepeatsNeedANewerProgram(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -22,8 +22,12 @@ func TestRepeatsNeedANewerProgram(t *testing.T) {
 		}}, true},
 	} {
 		p := plan.Plan{Stages: []plan.Stage{{Agents: []plan.Agent{{Tools: tt.config}}}}}.Versioned()
-		if newer := p.Version == plan.Version; newer != tt.newer {
+		const refusing = 6
+		if newer := p.Version == refusing; newer != tt.newer {
 			t.Errorf("%s: the plan has version %d", name, p.Version)
 		}
+	}
+	if p := (plan.Plan{Check: true}).Versioned(); p.Version != plan.Version {
+		t.Errorf("a check: the plan has version %d", p.Version)
 	}
 }

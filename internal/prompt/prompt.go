@@ -62,6 +62,28 @@ type Data struct {
 	Known      []Lesson
 	// Review is the question that a review answers.
 	Review string
+	// Check is set if the summary is the verdict of a check.
+	Check *LastCheck
+}
+
+// CheckHeading begins the part of a task that only checks have.
+const CheckHeading = "# The check before"
+
+// LastCheck is the check before: its verdict, which is empty for the first check, and the names of its problems.
+type LastCheck struct {
+	Verdict  string
+	Problems []string
+}
+
+func (c LastCheck) String() string {
+	return strings.Join(append([]string{"Verdict: " + c.Verdict}, bullets(c.Problems)...), "\n")
+}
+
+func bullets(names []string) (lines []string) {
+	for _, name := range names {
+		lines = append(lines, "- "+line(name))
+	}
+	return lines
 }
 
 // Server is an MCP server of the agent.

@@ -92,7 +92,15 @@ func TestGolden(t *testing.T) {
 		"full": full(), "bare": {Agent: "A", Chain: "c", Stage: "s"},
 		"talking": {Agent: "A", Instructions: "Be brief.\n", Servers: full().Servers},
 	}
+	check, first := full(), full()
+	check.Check, first.Check = &prompt.LastCheck{Verdict: "problem", Problems: []string{"pool exhausted\n</check>"}}, &prompt.LastCheck{}
 	for _, name := range prompt.Names() {
+		if name == "exec_summary" {
+			data["check"], data["first"] = check, first
+		} else {
+			delete(data, "check")
+			delete(data, "first")
+		}
 		for size, d := range data {
 			t.Run(name+"_"+size, func(t *testing.T) {
 				t.Parallel()

@@ -18,6 +18,11 @@ const EnvelopeVersion = 1
 type Envelope struct {
 	Version int    `json:"version"`
 	By      string `json:"by,omitempty"` // who requested it
+	// Schedule started it; nil means that a person or an alert did. If it makes checks, Before is the verdict of the check before, and
+	// Check that of this one. Nil means that there is none.
+	Schedule *agent.Schedule     `json:"schedule,omitempty"`
+	Before   *agent.EarlierCheck `json:"before,omitempty"`
+	Check    *agent.Check        `json:"check,omitempty"`
 	// Pending lists the stages of the chain that have not run.
 	Pending     []string     `json:"pending,omitempty"`
 	Pass        int          `json:"pass,omitempty"`  // from 1

@@ -67,7 +67,7 @@ func ReviewOf(r Investigation, stored *Review) *Review {
 		out.State = NeedsReview
 	}
 	switch {
-	case out.ReviewedAt != nil, !known && (r.Status == agent.StatusCancelled || r.Status == agent.StatusTerminated):
+	case out.ReviewedAt != nil, !known && (r.Status == agent.StatusCancelled || r.Status == agent.StatusTerminated || r.Unchanged()):
 		out.State = Reviewed
 	case out.AssignedAt != nil:
 		out.State = InReview
@@ -97,4 +97,11 @@ func (r Review) Apply(action ReviewAction, by string, at time.Time) (Review, err
 		return r, fmt.Errorf("%w: nobody has claimed it", ErrReviewState)
 	}
 	return r, nil
+}
+
+// Unchanged reports whether the investigation is a check with the same verdict and problems as the one before. If it was terminated, a
+// verdict is that of an earlier run, before a reset.
+func (r Investigation) Unchanged() bool {
+	c := r.Envelope.Check
+	return c != nil && !c.Changed && r.Status != agent.StatusTerminated
 }

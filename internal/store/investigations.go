@@ -308,7 +308,7 @@ func conditionsOf(f Filter, db database, found searched) (query string, args []a
 		and(` AND replace(metadata, $%d, '') <> metadata`, strings.Trim(pair.(string), "{}\n"))
 	}
 	if f.Review != "" {
-		and(` AND `+reviewState+` = $%d`, f.Review)
+		and(` AND `+strings.ReplaceAll(reviewState, "%", "%%")+` = $%d`, f.Review)
 	}
 	if f.Assignee != "" {
 		const claimed = ` AND (id, writer) IN (SELECT investigation, run FROM reviews WHERE assigned_at IS NOT NULL AND assignee = $%d)`

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/knowledge/learning"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/record"
@@ -234,7 +235,8 @@ func (s outcomes) Reviews(ctx context.Context, all []record.Investigation) (map[
 const reviewState = `CASE WHEN ended_at IS NULL THEN '' ELSE COALESCE(
 	(SELECT CASE WHEN reviewed_at IS NOT NULL THEN 'reviewed' WHEN assigned_at IS NOT NULL THEN 'in_progress' ELSE 'needs_review' END
 		FROM reviews WHERE investigation = investigations.id AND run = investigations.writer),
-	CASE WHEN status IN ('cancelled', 'terminated') THEN 'reviewed' ELSE 'needs_review' END) END`
+	CASE WHEN status IN ('cancelled', 'terminated') OR session <> '' AND envelope LIKE '%"check":{"changed":false%' THEN 'reviewed'
+		ELSE 'needs_review' END) END`
 
 // Outcomes returns how the ended investigations that a filter selects ended, and what people think of them, in no particular order.
 func (s outcomes) Outcomes(ctx context.Context, f Filter) (all []record.Outcome, err error) {
@@ -286,4 +288,47 @@ func (s outcomes) Outcomes(ctx context.Context, f Filter) (all []record.Outcome,
 		)
 	})
 	return all, doing(s.db.explain(err), "read the outcomes of investigations")
+}
+
+// ScheduleRuns returns the investigations of a schedule, except for one. Those that were terminated have no verdict: an earlier run, before
+// a reset, may have left one.
+func (s outcomes) ScheduleRuns(
+	ctx context.Context, project string, of agent.Schedule, except string, since time.Time,
+) (out record.ScheduleRuns, err error) {
+	where, args := conditionsOf(Filter{Projects: []string{project}, Session: of.Session()}, s.db, searched{})
+	args = append(args, except)
+	where = fmt.Sprintf(` FROM investigations WHERE %s AND id <> $%d AND `, where, len(args))
+	next := fmt.Sprintf(`$%d`, len(args)+1)
+	with := func(arg any) []any { return append(slices.Clone(args), arg) }
+	err = s.read(ctx, func(q querier) error {
+		cost := func(c *float64) []any { return []any{costColumn{c}} }
+		costs, err := selectAll(ctx, q, cost, `SELECT cost FROM execution_sums WHERE investigation IN (SELECT id`+where+`started_at >= `+next+`)`,
+			with(timeColumn{&since})...)
+		for _, c := range costs {
+			out.CostUSD += c
+		}
+		if err == nil {
+			out.Last, err = newestRun(ctx, q, where+`id <> `+next, with("")...)
+		}
+		if err == nil {
+			const checked = ` AND ended_at IS NOT NULL AND status <> 'terminated' AND envelope LIKE '%"check":{"changed":%'`
+			out.Check, err = newestRun(ctx, q, where+s.db.has(`envelope`, next)+checked, with(of.Mark())...)
+		}
+		return err
+	})
+	return out, doing(s.db.explain(err), "read the investigations of the schedule %s", of.Name)
+}
+
+func newestRun(ctx context.Context, q querier, from string, args ...any) (*record.ScheduleRun, error) {
+	var e record.Envelope
+	fields := func(r *record.ScheduleRun) []any {
+		return []any{&r.ID, &r.Status, timeColumn{&r.StartedAt}, endColumn{&r.EndedAt}, asJSON(&e)}
+	}
+	const order = ` ORDER BY started_at DESC, id DESC LIMIT 1`
+	found, err := selectAll(ctx, q, fields, `SELECT id, status, started_at, ended_at, envelope`+from+order, args...)
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	found[0].Check = e.Check
+	return &found[0], nil
 }

@@ -72,6 +72,7 @@ const (
 	oneAgent      = Agents + "/{name}"
 	oneMemory     = Base + "/memory/{agent}"
 	oneLearning   = Learnings + "/{learning}"
+	oneSchedule   = Schedules + "/{name}"
 
 	viewer   = config.RoleViewer
 	operator = config.RoleOperator
@@ -225,6 +226,18 @@ var (
 	WithdrawLearnings = op[WithdrawIn, Taught](Operation{Name: "withdraw-learnings", Role: operator, Method: post,
 		Path:    investigation + "/learnings/withdraw",
 		Summary: "Withdraw all learnings from an investigation; returns them and the investigations and conversations that received them"})
+)
+
+// Schedules.
+var (
+	ListSchedules = op[SchedulesIn, Page[Schedule]](Operation{Name: "list-schedules", Role: viewer, Method: get, Path: Schedules,
+		Summary: "List the schedules that start investigations, with their last verdicts"})
+	CreateSchedule = op[CreateScheduleIn, Schedule](Operation{Name: "create-schedule", Role: operator, Method: post, Path: Schedules,
+		Status: created, Summary: "Create a schedule that starts investigations or checks"})
+	ChangeSchedule = op[ChangeScheduleIn, Schedule](Operation{Name: "change-schedule", Role: operator, Method: post, Path: oneSchedule,
+		Summary: "Pause or resume a schedule, or start an investigation of it now"})
+	DeleteSchedule = op[ScheduleIn, Named](Operation{Name: "delete-schedule", Role: operator, Method: del, Path: oneSchedule,
+		Summary: "Delete a schedule; its investigations are kept"})
 )
 
 // The configuration, and the state of the system.

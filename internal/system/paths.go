@@ -13,6 +13,7 @@ const (
 	Conversations  = Base + "/conversations"
 	Agents         = Base + "/agents"
 	Learnings      = Base + "/learnings"
+	Schedules      = Base + "/schedules"
 )
 
 const (

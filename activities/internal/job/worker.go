@@ -134,6 +134,8 @@ type Records interface {
 	Investigation(ctx context.Context, id string) (record.Investigation, error)
 	// Same returns the investigations with the same fingerprint, as far as the records show.
 	Same(ctx context.Context, inv record.Investigation, since time.Time) ([]record.Investigation, error)
+	// ScheduleRuns returns the investigations that a schedule has started, except for one.
+	ScheduleRuns(ctx context.Context, project string, of agent.Schedule, except string, since time.Time) (record.ScheduleRuns, error)
 	StartExecution(ctx context.Context, exec record.Execution, run string) error
 	// SetModel records that another model has taken over.
 	SetModel(ctx context.Context, exec record.Execution) error

@@ -30,6 +30,16 @@ func (g *briefing) promptData(ctx context.Context, missing map[string]string) (p
 		Runbook: g.Plan.Runbook, RunbookOrigin: g.Plan.RunbookOrigin.Name, RunbookRequested: g.Plan.RunbookOrigin.Requested,
 	}
 	var err error
+	if g.Plan.Check && g.Ref.Stage == plan.SummaryStage {
+		r, err := g.About(ctx)
+		if err != nil {
+			return data, err
+		}
+		data.Check = &prompt.LastCheck{}
+		if before := r.Envelope.Before; before != nil {
+			*data.Check = prompt.LastCheck{Verdict: string(before.Verdict), Problems: before.Problems}
+		}
+	}
 	if data.Request, err = g.Request(ctx); err != nil {
 		return data, err
 	}

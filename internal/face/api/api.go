@@ -101,7 +101,8 @@ func New(ctx context.Context, opts Options) (*Server, error) {
 	context.AfterFunc(ctx, box.close)
 	for _, of := range []subject{
 		investigations{b}, transcripts{b}, checks{b}, steering{b}, s.streams, newCatalogue(b), box,
-		agents{base: b, tools: box, runs: investigations{b}}, conversations{b}, memories{b}, learnings{b}, reviews{b}, s.webhooks, health{b, box},
+		agents{base: b, tools: box, runs: investigations{b}}, conversations{b}, memories{b}, learnings{b}, reviews{b}, schedules{b},
+		s.webhooks, health{b, box},
 	} {
 		of.routes(s)
 	}

@@ -252,6 +252,8 @@ type temporal struct {
 	awaiting atomic.Int32
 	waits    *record.Waits // what workflows report as pending; nil means that they do not answer
 	thinks   bool          // workflows accept messages and never reply
+
+	schedules map[string]*sdk.ScheduleDescription
 }
 
 func (f *temporal) start(id, kind string, memo map[string]any) *workflowpb.WorkflowExecutionInfo {

@@ -37,6 +37,8 @@ var bodies = map[string]string{
 	"withdraw-learnings":  `{"reason":"wrong"}`,
 	"rate":                `{"rating":"accurate"}`,
 	"review":              `{"action":"claim"}`,
+	"create-schedule":     `{"chain":"shop","data":"x","schedule":{"name":"nightly","every":"1h"}}`,
+	"change-schedule":     `{"action":"pause"}`,
 	"write-memory-block":  `{"value":"the pool has ten"}`,
 }
 

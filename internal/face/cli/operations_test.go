@@ -21,7 +21,9 @@ var commandOf = map[string]string{
 	"delete-memory-block": "memory delete", "list-learnings": "memories list", "get-learning": "memories show",
 	"edit-learning": "memories edit", "delete-learning": "memories delete", "get-taught": "memories withdraw",
 	"withdraw-learnings": "memories withdraw", "rate": "rate", "review": "review claim", "get-stats": "stats",
-	"delete-memory": "memory delete", "list-chains": "chain list", "get-chain": "config show",
+	"list-schedules": "schedule list", "create-schedule": "schedule create", "change-schedule": "schedule pause",
+	"delete-schedule": "schedule delete",
+	"delete-memory":   "memory delete", "list-chains": "chain list", "get-chain": "config show",
 	"get-chain-graph": "chain graph", "list-agent-types": "agent-types", "list-tools": "tools", "run-tool": "tool run",
 	"list-runbooks": "runbooks",
 	"get-config":    "config show", "get-health": "doctor"}

@@ -33,6 +33,8 @@ type Event struct {
 	// Approval and Question are what a person has to decide or answer, as in the inbox of the API. A waiting event has one of them.
 	Approval *record.Approval `json:"approval,omitempty"`
 	Question *record.Question `json:"question,omitempty"`
+	// Check is the verdict of a finished check of a schedule.
+	Check *agent.Check `json:"check,omitempty"`
 	// Report is the result of an investigation that has finished, as the API returns it, without the evidence.
 	Report *report.Report `json:"report,omitempty"`
 }
@@ -59,14 +61,16 @@ type Investigation struct {
 	Severity   string            `json:"severity,omitempty"` // metadata.severity
 	Status     agent.Status      `json:"status"`
 	By         string            `json:"by,omitempty"` // who started it
+	Schedule   string            `json:"schedule,omitempty"`
 	Metadata   map[string]string `json:"metadata,omitempty"`
 	StartedAt  time.Time         `json:"started_at"`
 	EndedAt    *time.Time        `json:"ended_at,omitempty"`
 	URL        string            `json:"url,omitempty"` // of the page
 }
 
-// event returns the event of a notification, or nil if it is no longer true: a question that has been answered, an investigation that
-// runs again after a reset, and also a conversation, whose people see what it waits for.
+// event returns the event of a notification. It returns nil if people need not know it: if it is no longer true, because a question was
+// answered or the investigation runs again after a reset; about a check whose verdict has not changed; and about a conversation, whose
+// people see what it waits for.
 func (o *owner) event(ctx context.Context, m record.Notification) (*Event, error) {
 	r, err := o.Store.Investigation(ctx, m.Investigation)
 	if errors.Is(err, record.ErrNotFound) {
@@ -89,6 +93,14 @@ func (o *owner) event(ctx context.Context, m record.Notification) (*Event, error
 			Metadata: r.Metadata, StartedAt: r.StartedAt, EndedAt: r.EndedAt, URL: system.PageOf(o.PageURL, r.ID),
 		},
 	}
+	check := r.Envelope.Check
+	switch s := r.Envelope.Schedule; {
+	case s == nil:
+	case s.Check && (act.What == audit.Started || act.What == audit.Ended && r.Unchanged()):
+		return nil, nil
+	default:
+		e.Investigation.Schedule = s.Name
+	}
 	switch {
 	case act.What == audit.Started:
 		e.Type = TypeStarted
@@ -97,7 +109,7 @@ func (o *owner) event(ctx context.Context, m record.Notification) (*Event, error
 		e.Type = TypeWaiting
 		return o.waiting(ctx, e, act)
 	case act.What == audit.Ended && r.EndedAt != nil:
-		e.Type = TypeFinished
+		e.Type, e.Check = TypeFinished, check
 		if m.Channel == "" { // routes do not look at the report, which is large
 			return &e, nil
 		}

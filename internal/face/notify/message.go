@@ -64,6 +64,9 @@ func messageOf(e Event, now time.Time) message {
 		m.text = e.Question.Question
 	case e.Report != nil:
 		m.subject = fmt.Sprintf("Investigation %s: %s", i.Status, i.WorkflowID)
+		if e.Check != nil {
+			m.subject = fmt.Sprintf("Check %s: %s", i.Schedule, e.Check.Verdict)
+		}
 		fact("Result", e.Report.Line)
 		short := *e.Report
 		short.Line = ""

@@ -19,16 +19,17 @@ import (
 
 // The client implements what commands use.
 var (
-	_ system.Starter  = (*Client)(nil)
-	_ system.Reader   = (*Client)(nil)
-	_ system.Decider  = (*Client)(nil)
-	_ system.Steerer  = (*Client)(nil)
-	_ system.Talker   = (*Client)(nil)
-	_ system.Maker    = (*Client)(nil)
-	_ system.Learner  = (*Client)(nil)
-	_ system.Reviewer = (*Client)(nil)
-	_ system.Keeper   = (*Client)(nil)
-	_ system.Caller   = (*Client)(nil)
+	_ system.Starter   = (*Client)(nil)
+	_ system.Reader    = (*Client)(nil)
+	_ system.Decider   = (*Client)(nil)
+	_ system.Steerer   = (*Client)(nil)
+	_ system.Talker    = (*Client)(nil)
+	_ system.Maker     = (*Client)(nil)
+	_ system.Learner   = (*Client)(nil)
+	_ system.Reviewer  = (*Client)(nil)
+	_ system.Scheduler = (*Client)(nil)
+	_ system.Keeper    = (*Client)(nil)
+	_ system.Caller    = (*Client)(nil)
 )
 
 // anything answers every operation: it has the fields that any of them must have.
@@ -84,6 +85,10 @@ func TestOperations(t *testing.T) {
 		"Rate":           failed(r.Rate(ctx, system.RateIn{ByID: system.ByID{ID: id}}, agent.Identity{})),
 		"Stats":          failed(r.Stats(ctx, record.ByModel, record.Filter{})),
 		"Review":         failed(r.Review(ctx, system.ReviewIn{ByID: system.ByID{ID: id}}, agent.Identity{})),
+		"Schedules":      failed(r.Schedules(ctx, nil)),
+		"CreateSchedule": failed(r.CreateSchedule(ctx, system.Start{Request: agent.Request{Schedule: &agent.Schedule{}}}, agent.Identity{})),
+		"ChangeSchedule": failed(r.ChangeSchedule(ctx, system.ChangeScheduleIn{ScheduleIn: system.ScheduleIn{Name: "s"}}, agent.Identity{})),
+		"DeleteSchedule": r.DeleteSchedule(ctx, system.ScheduleIn{Name: "s"}, agent.Identity{}),
 		"RunTool":        failed(r.RunTool(ctx, "k.get", "", "{}", true)),
 	} {
 		if err != nil {

@@ -31,7 +31,10 @@ import (
 const timeout = system.CallTimeout + 5*time.Second
 
 // Client implements the interfaces of package system, and returns the same errors as internal/client. It is safe for concurrent use.
-type Client struct{ learner }
+type Client struct{ scheduler }
+
+// scheduler is the part of a client about schedules.
+type scheduler struct{ learner }
 
 // learner is the part of a client about what investigations taught.
 type learner struct{ keeper }
@@ -64,7 +67,7 @@ const (
 // or on this host, unless insecure allows others to read it. The first call reports a wrong address.
 func New(address, token string, insecure bool) *Client {
 	base := strings.TrimSuffix(strings.TrimRight(address, "/"), system.Base)
-	r := &Client{learner{keeper{transport{url: base, token: strings.TrimSpace(token)}}}}
+	r := &Client{scheduler{learner{keeper{transport{url: base, token: strings.TrimSpace(token)}}}}}
 	// A redirect would send the token and the posted data elsewhere.
 	r.HTTP = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	u, err := url.Parse(address)

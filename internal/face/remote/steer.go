@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"fmt"
 
 	"github.com/inquest-dev/inquest/internal/agent"
@@ -17,15 +16,7 @@ import (
 // author from the token. Retries after a lost response do not start a second investigation.
 func (r *Client) Start(ctx context.Context, s system.Start) (system.Handle, error) {
 	q := s.Request
-	b := system.StartBody{
-		Project: q.Project, Chain: q.Chain, AlertType: q.AlertType, AllowEmpty: q.AllowEmpty, Attach: q.Attach, Provider: q.Provider,
-		Runbook: q.Runbook, UseMock: q.UseMock, MCP: q.MCP, Budgets: q.Budgets, Tenant: q.Tenant, Session: q.Session,
-		Priority: q.Priority, Fingerprint: q.Fingerprint, Metadata: q.Metadata, Again: q.Again,
-	}
-	if s.Data != "" {
-		b.Data, _ = json.Marshal(s.Data) // text always encodes
-	}
-	in := system.StartIn{Body: b}
+	in := system.StartIn{Body: bodyOf(s)}
 	if q.Fingerprint == "" || q.Again { // a fingerprint replaces the key
 		in.Key = rand.Text()
 	}

@@ -37,6 +37,8 @@ func Model(req llm.Request) llm.Response {
 		return s.play(signalsAgent(s))
 	case "Reporter":
 		return s.play(reporter(s))
+	case "ExecSummaryAgent":
+		return s.summary()
 	case "Planner":
 		return s.planner()
 	case "Executor":

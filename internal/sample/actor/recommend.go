@@ -2,10 +2,13 @@ package actor
 
 import (
 	"cmp"
+	"encoding/json"
 	"regexp"
 	"strconv"
 	"strings"
 
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/llm"
 	"github.com/inquest-dev/inquest/internal/prompt"
 )
 
@@ -48,4 +51,30 @@ func recommendAgent(s scene) role {
 	return role{wants: wants, See: found, findings: findings{
 		Suspect: found.Suspect, Onset: found.Onset, Evidence: found.Evidence, Other: found.Other, Unchecked: found.Unchecked,
 	}}
+}
+
+// summary returns one line for busy readers, or the verdict of a check.
+func (s scene) summary() llm.Response {
+	found := readFindings(prompt.Blocks(s.task, "result")...)
+	verdict := check{Verdict: agent.VerdictOK, Problems: []agent.Problem{}, Summary: "No service shows a problem."}
+	if found.Suspect != "" {
+		verdict.Verdict = agent.VerdictProblem
+		verdict.Problems = append(verdict.Problems, agent.Problem{Name: found.Suspect + ": " + found.Symptom, Detail: found.Cause})
+		verdict.Summary = found.Suspect + " has failed since " + found.Onset + ". " + found.Cause
+	}
+	if !strings.Contains(s.task, prompt.CheckHeading) {
+		return llm.Response{Content: verdict.Summary, Finish: llm.FinishStop}
+	}
+	body, err := json.Marshal(verdict)
+	if err != nil {
+		body = []byte("{}") // impossible: it has only strings
+	}
+	return llm.Response{Content: string(body), Finish: llm.FinishStop}
+}
+
+// check is what the agent that summarises a check returns (plan.CheckSchema).
+type check struct {
+	Verdict  agent.Verdict   `json:"verdict"`
+	Problems []agent.Problem `json:"problems"`
+	Summary  string          `json:"summary"`
 }

@@ -200,6 +200,7 @@ var rowTests = map[string]func(*testing.T, opener){
 	"learnings":                    testLearnings,
 	"learnings that change":        testLearningsChange,
 	"ratings":                      testRatings,
+	"runs of schedules":            testScheduleRuns,
 	"reviews":                      testReviews,
 	"outcomes":                     testOutcomes,
 	"ratings of claims":            testClaimRatings,

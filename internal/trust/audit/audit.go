@@ -52,6 +52,8 @@ const (
 	LearningJudged What = "learning-judged"
 	Rated          What = "rated"          // an investigation
 	ReviewChanged  What = "review-changed" // claimed, released, acknowledged or reopened
+	// ScheduleChanged is a change of a schedule: created, paused, resumed, run or deleted.
+	ScheduleChanged What = "schedule-changed"
 
 	ThreadDeleted What = "conversation-deleted"
 )

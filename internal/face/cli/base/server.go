@@ -21,6 +21,7 @@ type Service interface {
 	system.Maker
 	system.Learner
 	system.Reviewer
+	system.Scheduler
 	system.Keeper
 	Close() error
 }

@@ -25,16 +25,32 @@ type requestFlags struct {
 
 // flags declares the flags that run and rerun share.
 func (f *requestFlags) flags(c *base.CLI, cmd *cobra.Command, s *system.Start) {
+	set := cmd.Flags()
+	set.StringVar(&s.Workflow, "workflow-id", "", "workflow ID (default: the chain or alert type and 8 random characters)")
+	set.BoolVar(&f.detach, "detach", false, "print the workflow ID and do not wait")
+	set.StringVar(&s.Request.Session, "session", "", "session of the investigation, for list --session")
+	f.common(c, cmd, s)
+}
+
+// target declares the flags that select what runs.
+func (f *requestFlags) target(cmd *cobra.Command, s *system.Start) {
+	set := cmd.Flags()
+	set.StringVar(&s.Request.Chain, "chain", "", "chain to run")
+	set.StringVar(&s.Request.AlertType, "alert-type", "", "alert type, which selects the chain")
+	set.StringVar(&s.Data, "data", "", "what to investigate: text, @file, or - for standard input")
+	set.BoolVar(&s.Request.AllowEmpty, "allow-empty", false, "start without data, if the chain needs none")
+	set.BoolVar(&s.Request.UseMock, "mock", false, "replace agents with the mocks defined in the configuration")
+}
+
+// common declares the flags of everything that starts investigations.
+func (f *requestFlags) common(c *base.CLI, cmd *cobra.Command, s *system.Start) {
 	set, req := cmd.Flags(), &s.Request
 	set.StringVar(&req.Provider, "provider", "", `model for every agent: an llm_providers entry or "provider:model"`)
 	set.StringVar(&req.Runbook, "runbook", "", "runbook to use instead of the chain's: text, @file or an https URL")
-	set.StringVar(&s.Workflow, "workflow-id", "", "workflow ID (default: the chain or alert type and 8 random characters)")
 	set.StringVar(&req.By, "by", base.UserName(), "name of the requester")
-	set.BoolVar(&f.detach, "detach", false, "print the workflow ID and do not wait")
 	set.StringVar(&req.Project, "project", "",
 		"project of the investigation (default: "+agent.DefaultProject+"; rerun: the earlier investigation's)")
 	set.StringVar(&req.Tenant, "tenant", "", "tenant of the investigation; tenants share capacity if Temporal's fairness is enabled")
-	set.StringVar(&req.Session, "session", "", "session of the investigation, for list --session")
 	set.IntVar(&req.Priority, "priority", 0, "priority from 1 (first) to 5 (default: Temporal's, 3)")
 	set.StringArrayVar(&f.meta, "meta", nil, "metadata KEY=VALUE, for list --meta, prompts and hooks; may be repeated")
 	set.StringArrayVar(&f.mcp, "mcp", nil,
@@ -130,6 +146,9 @@ func (f *requestFlags) nativeTools(req *agent.Request) error {
 func keep(req *agent.Request, was record.Investigation, changed func(flag string) bool) {
 	labels := was.Labels
 	labels.Fingerprint = ""
+	if was.Envelope.Schedule != nil { // its session is for what the schedule itself starts
+		labels.Session = ""
+	}
 	if changed("project") {
 		labels.Project = req.Project
 	}

@@ -36,13 +36,9 @@ func NewRun(c *base.CLI) *cobra.Command {
 		},
 	}
 	set := cmd.Flags()
-	set.StringVar(&s.Request.Chain, "chain", "", "chain to run")
-	set.StringVar(&s.Request.AlertType, "alert-type", "", "alert type, which selects the chain")
-	set.StringVar(&s.Data, "data", "", "what to investigate: text, @file, or - for standard input")
-	set.BoolVar(&s.Request.AllowEmpty, "allow-empty", false, "start without data, if the chain needs none")
+	asked.target(cmd, &s)
 	set.BoolVar(&s.Request.Attach, "attach", false,
 		"accept data larger than system.limits.data: agents get the first part and read the rest in pages")
-	set.BoolVar(&s.Request.UseMock, "mock", false, "replace agents with the mocks defined in the configuration")
 	asked.flags(c, cmd, &s)
 	set.StringVar(&s.Request.Fingerprint, "fingerprint", "",
 		"identifies duplicate requests: if an investigation already has this fingerprint, it is shown instead (default: from the chain's dedup)")

@@ -109,7 +109,8 @@ func helpGroups(c *base.CLI, full base.FullCommands) []helpGroup {
 		{"Start", []*cobra.Command{start.NewRun(c), start.NewRerun(c), start.NewSchedule(c), start.NewChat(c)}},
 		{"Inspect", []*cobra.Command{
 			look.NewList(c), look.NewReport(c), look.NewStatus(c), look.NewWatch(c), look.NewShow(c), look.NewArtifacts(c),
-			look.NewCompare(c), decide.NewScore(c), configure.NewRate(c), configure.NewReview(c), look.NewStats(c), full.Export, look.NewVerify(c),
+			look.NewCompare(c), decide.NewScore(c), configure.NewRate(c), configure.NewReview(c), look.NewStats(c), configure.NewPostmortem(c),
+			full.Export, look.NewVerify(c),
 			full.Import, full.UI, look.NewThreads(c),
 		}},
 		{"Steer", append(decide.SteerCommands(c), decide.NewResumeAll(c), decide.NewCancel(c), decide.NewExtend(c))},

@@ -17,6 +17,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/kit/browsertest"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/system"
+	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
 // patience is how long a test waits for the page. It never tells durations apart.
@@ -166,5 +167,49 @@ func TestAFailureIsToldOnce(t *testing.T) {
 	shown := b.text("Give the workers a valid key. Then run starter rerun one.", "failed")
 	if strings.Count(shown, why) != 1 {
 		t.Errorf("the page shows:\n%s", shown)
+	}
+}
+
+// TestARowOfTheTranscript opens an investigation at a row, as links in post-mortems do: the row of an agent that would not be shown.
+func TestARowOfTheTranscript(t *testing.T) {
+	t.Parallel()
+	const id = "one:0123456789ab"
+	ended := time.Now()
+	var executions []record.Execution
+	var entries []transcript.Entry
+	for n, name := range []string{"dig/A", "tell/B"} {
+		stage, agentName, _ := strings.Cut(name, "/")
+		executions = append(executions, record.Execution{
+			Name: name, Stage: stage, Agent: agentName, Status: agent.StatusCompleted, StartedAt: ended, EndedAt: &ended,
+		})
+		for seq := int64(10*n + 1); seq <= int64(10*n+10); seq++ {
+			entries = append(entries, transcript.Entry{
+				Scope: transcript.Scope{Execution: name}, Key: transcript.Key{Iteration: int(seq)}, Seq: seq, Kind: transcript.KindReply, At: ended,
+				Body: transcript.Body{Text: fmt.Sprintf("reply %d of %s", seq, agentName)},
+			})
+		}
+	}
+	r := record.Investigation{ID: id, WorkflowID: "one", Chain: "lab", Status: agent.StatusCompleted, StartedAt: ended, EndedAt: &ended}
+	path := "investigations/{id}"
+	b := newTab(t, map[string]http.HandlerFunc{
+		path: answer(system.Whole{Investigation: r, Executions: executions}),
+		path + "/transcript": func(w http.ResponseWriter, r *http.Request) {
+			shown := entries
+			if r.URL.Query().Get("after") == "3" {
+				shown = entries[3:4]
+			}
+			answer(map[string]any{"entries": shown})(w, r)
+		},
+		path + "/events": events(
+			event(t, "record", map[string]any{"investigation": r, "executions": executions}),
+			event(t, "ended", map[string]any{"result": map[string]any{"id": id}})),
+	})
+	if err := chromedp.Run(b.ctx, chromedp.Navigate(b.address+"/#/"+id+"/4")); err != nil {
+		t.Fatal(err)
+	}
+	var found string
+	err := chromedp.Run(b.ctx, chromedp.WaitVisible(".found"), chromedp.Text(".found", &found))
+	if err != nil || !strings.Contains(found, "reply 4 of A") {
+		t.Errorf("shown: %q, %v", found, err)
 	}
 }

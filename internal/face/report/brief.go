@@ -79,6 +79,38 @@ func BriefOf(r record.Investigation, proof *evidence.Evidence) (b system.Brief) 
 	return b
 }
 
+// impacts are the headings and labels of what an incident has caused, most reliable first.
+var (
+	impacts     = names(`(\pL+ )?impact`, `((who|what) (is|was) )?affected`, `(blast radius|symptoms?)`)
+	impactLabel = regexp.MustCompile(`(?im)^[-*_ ]*((?:\pL+ )?impact|affected(?: \pL+)?|symptoms?)[*_]*:[*_]*[ \t]*(\S.*)$`)
+	dismissed   = regexp.MustCompile(`(?i)\b(ruled[ -]out|excluded|eliminated|rejected|considered|no)\b`)
+)
+
+// Impact returns what a report says about the impact of an incident: the text and the list below such a heading, or after such a label, as
+// Markdown. An empty string means nothing.
+func Impact(r record.Investigation) string {
+	src := []byte(textOfReport(r))
+	parts := partsOf(markdown.Parse(src), src)
+	for _, name := range impacts {
+		for _, p := range parts {
+			if !name.MatchString(p.name) || dismissed.MatchString(p.name) {
+				continue
+			}
+			all := p.whole()
+			for _, item := range p.items {
+				all += "\n- " + oneLine(item)
+			}
+			if all = strings.TrimSpace(all); all != "" && all != "…" {
+				return all
+			}
+		}
+	}
+	if m := impactLabel.FindStringSubmatch(string(src)); m != nil {
+		return oneLine(m[2])
+	}
+	return ""
+}
+
 // part is a part of a report: its heading, its blocks and the items of its first list.
 type part struct {
 	name, text string   // text is the first paragraph

@@ -132,3 +132,22 @@ func TestBriefMarkdown(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+func TestImpact(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"# Cause\n\nx\n\n## Customer impact\n\nOrders failed.\n\n- 3 %\n- EU only\n\n# Next\n\ny": "Orders failed.\n- 3 %\n- EU only",
+		"**Impact:** Orders failed.":                                "Orders failed.",
+		"The pool is full.\nImpact: orders failed for 12 minutes.":  "orders failed for 12 minutes.",
+		"# Ruled out: network impact\n\nNone.\n\n# Affected\n\nEU.": "EU.",
+		"# Who was affected?\n\n- EU\n- US":                         "- EU\n- US",
+		"# Impact\n\n| a |\n|---|\n| b |":                           "",
+		"# Cause\n\nThe impact is not known.":                       "",
+		`{"impact":"Orders failed.","cause":"x"}`:                   "Orders failed.",
+		"": "",
+	} {
+		if got := report.Impact(record.Investigation{Report: text}); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}

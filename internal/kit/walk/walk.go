@@ -21,3 +21,24 @@ func Texts(value any, fn func(text string), skip ...string) {
 		}
 	}
 }
+
+// Replaced returns a value in which fn has replaced each text, except for keys. The value itself stays as it is.
+func Replaced(value any, fn func(text string) string) any {
+	switch value := value.(type) {
+	case string:
+		return fn(value)
+	case []any:
+		out := make([]any, len(value))
+		for n, one := range value {
+			out[n] = Replaced(one, fn)
+		}
+		return out
+	case map[string]any:
+		out := make(map[string]any, len(value))
+		for key, one := range value { // any order: keys differ
+			out[key] = Replaced(one, fn)
+		}
+		return out
+	}
+	return value
+}

@@ -15,11 +15,13 @@ import { Pane } from "./transcript.js";
 const tail = 400; // entries at the end of the transcript that are loaded at first
 const end = Number.MAX_SAFE_INTEGER;
 
-export function investigation(main, id, { signal, connection }) {
+// investigation shows an investigation, at a row of its transcript if there is one.
+export function investigation(main, id, { signal, connection, row }) {
   const view = new Investigation(main, id, signal);
   patiently(() => get(pathOf(id, `/transcript?before=${end}&limit=${tail}`), signal), signal)
     .then((part) => {
       view.begin(part);
+      if (row) view.goTo(row);
       return stream(pathOf(id, "/events"), {
         signal,
         last: String(part.entries.at(-1)?.seq || ""),
@@ -283,6 +285,9 @@ class Investigation {
       for (const pane of this.panes.values()) pane.said(this.record.error);
       this.drawRail();
       this.drawChain();
+      if (!this.executions.has(this.wanted?.execution)) return;
+      this.open(this.wanted);
+      this.wanted = undefined;
     });
   }
 
@@ -292,6 +297,14 @@ class Investigation {
     if (!pane) return;
     this.choose(stageOf(item.execution, this.executions));
     requestAnimationFrame(() => pane.find(item.seq));
+  }
+
+  // goTo shows the entry with a number, once its agent is known.
+  async goTo(row) {
+    const { entries } = await get(pathOf(this.id, `/transcript?after=${row - 1}&limit=1`), this.signal).catch(() => ({ entries: [] }));
+    if (entries[0]?.seq !== row) return;
+    this.wanted = entries[0];
+    this.draw();
   }
 
   // drawRail draws the stages in the order of their runs, then those that have not run, and the agents of the chosen

@@ -40,7 +40,7 @@ async function show() {
   scrollTo(0, 0);
   try {
     if (views[name]) await views[name]((sign === "?" ? "?" : "") + rest, options);
-    else view = name ? investigation(main, decodeURIComponent(name), options) : home(main, options);
+    else view = name ? investigation(main, decodeURIComponent(name), { ...options, row: Number(rest) }) : home(main, options);
   } catch (e) {
     if (e instanceof URIError) location.hash = "#/";
     else if (!signal.aborted) main.replaceChildren(h("p.wrong", {}, "This part of the page could not be loaded. Reload the page."));

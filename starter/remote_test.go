@@ -10,8 +10,8 @@ import (
 	"github.com/inquest-dev/inquest/internal/kit/processtest"
 )
 
-// maxRemote is the largest size of the build for the HTTP API alone, in bytes. With schedules and post-mortems, it has 30,081,289. A database
-// or a server that is linked by mistake takes millions.
+// maxRemote is the largest size of the build for the HTTP API alone, in bytes. With schedules and post-mortems, it has 30,081,289. A
+// database or a server that is linked by mistake takes millions.
 const maxRemote = 31_000_000
 
 // The build for the HTTP API alone links no models, databases or servers, and names the full build where it is needed.

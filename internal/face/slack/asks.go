@@ -185,6 +185,7 @@ var buttonTexts = map[string]string{
 	verbAnswer: "Answer …", verbAccept: "Approve", verbReject: "Reject …",
 	rateAccurate: "Accurate …", ratePartly: "Partly accurate …", rateInaccurate: "Inaccurate …",
 	reviewAcknowledge: "Acknowledge", reviewClaim: "Claim the review", reviewRelease: "Release the review",
+	reviewReopen: "Reopen the review",
 }
 
 // with adds buttons.

@@ -22,17 +22,20 @@ const (
 	reviewAcknowledge = verbReview + string(record.ReviewAcknowledge)
 	reviewClaim       = verbReview + string(record.ReviewClaim)
 	reviewRelease     = verbReview + string(record.ReviewRelease)
+	reviewReopen      = verbReview + string(record.ReviewReopen)
 )
 
 // reviewWords say in the thread what somebody has done.
 var reviewWords = map[string]string{
 	rateAccurate: "rated this as accurate", ratePartly: "rated this as partly accurate", rateInaccurate: "rated this as inaccurate",
 	reviewAcknowledge: "acknowledged this", reviewClaim: "is reviewing this", reviewRelease: "released the review",
+	reviewReopen: "reopened the review",
 }
 
 // reviewable adds the buttons for rating and reviewing a report.
 func (c content) reviewable(investigation string) content {
-	return c.with(press{Investigation: investigation}, rateAccurate, ratePartly, rateInaccurate, reviewAcknowledge, reviewClaim, reviewRelease)
+	return c.with(press{Investigation: investigation},
+		rateAccurate, ratePartly, rateInaccurate, reviewAcknowledge, reviewClaim, reviewRelease, reviewReopen)
 }
 
 // review carries out a rating or another action of a review, and says in the thread who has done it.

@@ -36,8 +36,11 @@ func TestReview(t *testing.T) {
 	w.Until("a long note", func() bool { return len(w.ours(thread, "rated this as inaccurate")) == 1 })
 	w.Press("U1", report, "review-acknowledge")
 	w.Until("what ada did", func() bool { return len(w.ours(thread, "acknowledged this")) == 1 })
+	w.Press("U1", report, "review-reopen")
+	w.Until("the review is open again", func() bool { return len(w.ours(thread, "reopened the review")) == 1 })
 	for _, want := range [][]string{
 		{"ada review", `{"ID":"` + id + `","Body":{"action":"claim"}}`}, {"ada review", `"action":"acknowledge"`},
+		{"ada review", `"action":"reopen"`},
 		{"ada rate", `"rating":"partly"`, `service, password ***\n`, `"action_taken":"rolled it back"`},
 	} {
 		if !w.did(want...) {

@@ -123,6 +123,14 @@ func (d draft) row(seq int64) string {
 	return fmt.Sprintf(" ([row %d](%s/%[1]d))", seq, system.PageOf(d.Page, d.Record.Investigation.ID))
 }
 
+// act refers to a row of the audit trail, which "starter audit" lists.
+func (d draft) act(n int64) string {
+	if d.Page == "" {
+		return fmt.Sprintf(" (act %d)", n)
+	}
+	return fmt.Sprintf(" ([act %d](%s))", n, system.PageOf(d.Page, d.Record.Investigation.ID))
+}
+
 // list is a Markdown list. It leaves out the middle of a long one, because the beginning and the end matter more.
 func list(lines []string, otherwise string) string {
 	if len(lines) == 0 {

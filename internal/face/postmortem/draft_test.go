@@ -77,20 +77,26 @@ func source() postmortem.Source {
 	}
 	rep := report.Of(r, nil, "lab:1 · completed · 10 m", proof)
 	rep.UnknownWrites = []transcript.UnknownCall{{Execution: "fix/Fixer", Tool: "k8s.scale", Arguments: `{"n":3}`, Seq: 7}}
+	w.Stages = []record.Stage{{Name: "dig", Result: "dig/LogAgent"}, {Name: ":summary", Index: -1, Result: ":summary/Sum"}}
+	acts := []audit.Act{
+		{At: clock("14:14:50"), What: audit.Decided, Who: "ada", Execution: "fix/Fixer", Call: "c2", Tool: "k8s.restart",
+			Detail: audit.Detail("decision", "approved")},
+		{At: clock("14:13:00"), What: audit.Paused, Who: "bob"}, {At: clock("14:10:00"), What: audit.Started, Who: "ada"},
+		{At: clock("14:11:30"), What: audit.Guided, Who: "bob", Detail: audit.Detail("text", "look at the pool", "stage", "dig")},
+		{At: clock("14:15:30"), What: audit.Decided, Who: "ada", Execution: "fix/Fixer", Call: "c3", Tool: "k8s.delete",
+			Detail: audit.Detail("decision", "denied", "reason", "it is in use")},
+		{At: clock("14:16:00"), What: audit.Asked, Call: "q1", Detail: audit.Detail("question", "Which region?")},
+		{At: clock("14:17:00"), What: audit.Answered, Who: "bob", Call: "q1", Detail: audit.Detail("answer", "eu-1")},
+		{At: clock("14:18:00"), What: audit.Asked, Call: "q2", Detail: audit.Detail("question", "Shall I go on?")},
+		{At: clock("14:19:00"), What: audit.Answered, Call: "q2", Detail: audit.Detail("answer", "nobody answered")},
+		{At: clock("14:20:00"), What: audit.Ended, Detail: audit.Detail("status", "completed", "reason", "completed")},
+	}
+	for n := range acts {
+		acts[n].N = int64(n + 1)
+	}
 	return postmortem.Source{
 		Record: w, Report: rep, Page: "https://inquest.example.com/",
-		Acts: []audit.Act{
-			{At: clock("14:14:50"), What: audit.Decided, Who: "ada", Execution: "fix/Fixer", Call: "c2", Tool: "k8s.restart",
-				Detail: audit.Detail("decision", "approved")},
-			{At: clock("14:13:00"), What: audit.Paused, Who: "bob"}, {At: clock("14:10:00"), What: audit.Started, Who: "ada"},
-			{At: clock("14:11:30"), What: audit.Guided, Who: "bob", Detail: audit.Detail("text", "look at the pool", "stage", "dig")},
-			{At: clock("14:15:30"), What: audit.Decided, Who: "ada", Execution: "fix/Fixer", Call: "c3", Tool: "k8s.delete",
-				Detail: audit.Detail("decision", "denied", "reason", "it is in use")},
-			{At: clock("14:16:00"), What: audit.Asked, Call: "q1", Detail: audit.Detail("question", "Which region?")},
-			{At: clock("14:17:00"), What: audit.Answered, Who: "bob", Call: "q1", Detail: audit.Detail("answer", "eu-1")},
-			{At: clock("14:18:00"), What: audit.Asked, Call: "q2", Detail: audit.Detail("question", "Shall I go on?")},
-			{At: clock("14:19:00"), What: audit.Answered, Call: "q2", Detail: audit.Detail("answer", "nobody answered")},
-		},
+		Acts: acts,
 	}
 }
 

@@ -97,7 +97,7 @@ func (d draft) incident() (events []event) {
 		return events
 	}
 	for line := range strings.Lines(d.Report.Text) {
-		add(strings.ReplaceAll(marker.ReplaceAllString(line, ""), "**", ""), " (report, not checked)")
+		add(strings.ReplaceAll(marker.ReplaceAllString(line, ""), "**", ""), d.row(d.report())+" (not checked)")
 	}
 	return events
 }
@@ -123,10 +123,21 @@ func (d draft) journal() (events []event) {
 		}
 	}
 	add(r.StartedAt, first, "The investigation began")
-	if r.EndedAt != nil {
+	ended := func(a audit.Act) bool { return a.What == audit.Ended }
+	if r.EndedAt != nil && !slices.ContainsFunc(d.Acts, ended) { // older ones have no such act
 		add(*r.EndedAt, 0, "The investigation ended: %s", text(string(r.Status)))
 	}
 	return events
+}
+
+// report returns the row of the report: the result of the last stage that has one.
+func (d draft) report() (seq int64) {
+	for _, s := range d.Record.Stages {
+		if s.Result != "" && s.Index >= 0 {
+			seq = cmp.Or(d.ends[s.Result], seq)
+		}
+	}
+	return seq
 }
 
 // changes reports whether a call may have changed something outside of Inquest.
@@ -149,6 +160,7 @@ var deeds = map[audit.What]string{
 	audit.Decided: "decided on", audit.Answered: "answered", audit.Extended: "extended the limits", audit.Paused: "paused the work",
 	audit.Resumed: "resumed the work", audit.Concluded: "asked for the conclusion", audit.Cancelled: "cancelled the investigation",
 	audit.Reset: "Temporal was reset", audit.Rated: "rated the result", audit.Guided: "told the agents",
+	audit.Ended: "The investigation ended",
 }
 
 // people returns what people did.
@@ -156,13 +168,13 @@ func (d draft) people() (events []event) {
 	for _, a := range d.Acts {
 		deed, with := deeds[a.What], detail(a)
 		who := cmp.Or(text(a.Who), "an unknown person")
-		said := strings.Join(slices.DeleteFunc([]string{
-			cmp.Or(with["decision"], with["answer"], with["text"], with["rating"]), with["reason"],
-		}, func(s string) bool { return s == "" }), ", ")
+		said := strings.Join(slices.Compact(slices.DeleteFunc([]string{
+			cmp.Or(with["decision"], with["answer"], with["text"], with["rating"], with["status"]), with["reason"],
+		}, func(s string) bool { return s == "" })), ", ")
 		switch {
 		case deed == "":
 			continue
-		case a.What == audit.Reset:
+		case a.What == audit.Reset, a.What == audit.Ended:
 			who = ""
 		case a.What == audit.Answered && a.Who == "":
 			who, said = "Nobody", d.asked[a.Call]
@@ -175,7 +187,7 @@ func (d draft) people() (events []event) {
 		if said != "" {
 			line = strings.TrimSpace(line) + ": " + text(said)
 		}
-		events = append(events, event{at: a.At, text: strings.TrimSpace(line) + d.row(d.rows[a.Execution+" "+a.Call])})
+		events = append(events, event{at: a.At, text: strings.TrimSpace(line) + cmp.Or(d.row(d.rows[a.Execution+" "+a.Call]), d.act(a.N))})
 	}
 	return events
 }

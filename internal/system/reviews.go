@@ -2,6 +2,10 @@ package system
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/agent"
@@ -40,6 +44,19 @@ type RateBody struct {
 type ClaimBody struct {
 	Claim  int            `json:"claim" minimum:"1" doc:"n of the claim in the investigation's evidence"`
 	Rating record.Verdict `json:"rating" enum:"accurate,partly,inaccurate"`
+}
+
+// ParseClaims reads ratings of claims, each in the form NUMBER=RATING. The error lists all that are wrong, after a prefix.
+func ParseClaims(prefix string, words ...string) (all []ClaimBody, err error) {
+	for _, word := range words {
+		number, rating, _ := strings.Cut(word, "=")
+		n, wrong := strconv.Atoi(number)
+		if wrong != nil || rating == "" {
+			err = errors.Join(err, fmt.Errorf("%s%q: give NUMBER=RATING, such as 3=inaccurate", prefix, word))
+		}
+		all = append(all, ClaimBody{Claim: n, Rating: record.Verdict(rating)})
+	}
+	return all, err
 }
 
 // Rated is an investigation after a rating.

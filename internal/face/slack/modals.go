@@ -9,6 +9,7 @@ import (
 
 	"github.com/slack-go/slack"
 
+	"github.com/inquest-dev/inquest/internal/kit/clip"
 	"github.com/inquest-dev/inquest/internal/kit/reveal"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/system"
@@ -40,7 +41,9 @@ var modals = map[string]struct {
 const (
 	fieldText   = "text"   // ID of the input of a modal
 	fieldAction = "action" // ID of the input for what was done
+	fieldClaims = "claims" // ID of the input for ratings of single claims
 	maxField    = 3000     // characters of an input
+	maxHint     = 300      // characters of what is wrong with an input
 )
 
 // pressed takes a button. One with a modal opens it: nothing is decided before the person submits it.
@@ -71,8 +74,10 @@ func (f *Face) pressed(ctx context.Context, c slack.InteractionCallback, action 
 	blocks := []slack.Block{block}
 	if modal.action {
 		done, _ := input(fieldAction, "Action taken", most)
-		done.Optional = true
-		blocks = append(blocks, done)
+		claims, words := input(fieldClaims, "Ratings of single claims", most)
+		done.Optional, claims.Optional, words.Multiline = true, true, false
+		claims.Hint = plain("NUMBER=RATING, such as 1=accurate 3=inaccurate. The page shows the claims with their numbers.")
+		blocks = append(blocks, done, claims)
 	}
 	if action.ActionID == verbEdit {
 		a, err := f.pending(ctx, in)
@@ -124,8 +129,12 @@ func (f *Face) submitted(ctx context.Context, c slack.InteractionCallback) (answ
 	in := input{Kind: c.View.CallbackID, User: c.User.ID, Channel: where.Channel, Thread: where.Thread, Press: &where.press}
 	in.Text = strings.TrimSpace(c.View.State.Values[fieldText][fieldText].Value)
 	in.Action = strings.TrimSpace(c.View.State.Values[fieldAction][fieldAction].Value)
+	in.Claims = strings.TrimSpace(c.View.State.Values[fieldClaims][fieldClaims].Value)
 	wrong := func(why string) (any, error) {
 		return slack.NewErrorsViewSubmissionResponse(map[string]string{fieldText: why}), nil
+	}
+	if _, err := system.ParseClaims("", strings.Fields(in.Claims)...); err != nil {
+		return slack.NewErrorsViewSubmissionResponse(map[string]string{fieldClaims: clip.Line(err.Error(), maxHint)}), nil
 	}
 	if in.Kind == verbEdit {
 		if fields := map[string]json.RawMessage{}; json.Unmarshal([]byte(in.Text), &fields) != nil {

@@ -40,6 +40,7 @@ type input struct {
 	TS      string `json:"ts,omitempty"`
 	Text    string `json:"text,omitempty"`
 	Action  string `json:"action,omitempty"` // what was done about the incident
+	Claims  string `json:"claims,omitempty"` // ratings of single claims, as system.ParseClaims reads them
 	Mention bool   `json:"mention,omitempty"`
 	Press   *press `json:"press,omitempty"`
 }

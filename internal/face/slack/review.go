@@ -48,9 +48,10 @@ func (w work) review(ctx context.Context) error {
 	var err error
 	if verdict, is := strings.CutPrefix(w.Kind, verbRate); is {
 		row = system.Rate.Operation
-		_, err = do(ctx, w.Face, system.Rate, system.RateIn{ByID: to, Body: system.RateBody{
-			Rating: record.Verdict(verdict), Note: w.Text, ActionTaken: w.Action,
-		}})
+		body := system.RateBody{Rating: record.Verdict(verdict), Note: w.Text, ActionTaken: w.Action}
+		if body.Claims, err = system.ParseClaims("", strings.Fields(w.Claims)...); err == nil {
+			_, err = do(ctx, w.Face, system.Rate, system.RateIn{ByID: to, Body: body})
+		}
 	} else {
 		action := record.ReviewAction(strings.TrimPrefix(w.Kind, verbReview))
 		_, err = do(ctx, w.Face, system.Review, system.ReviewIn{ByID: to, Body: system.ReviewBody{Action: action}})
@@ -60,7 +61,8 @@ func (w work) review(ctx context.Context) error {
 	}
 	c := content{text: fmt.Sprintf("<@%s> %s.", w.User, done)}
 	lines := append([]string{c.text}, quoted(ctx, "", w.Text)...)
-	for _, text := range sections(append(lines, quoted(ctx, "Action taken: ", w.Action)...)) {
+	lines = append(lines, quoted(ctx, "Action taken: ", w.Action)...)
+	for _, text := range sections(append(lines, quoted(ctx, "Claims: ", w.Claims)...)) {
 		c.blocks = append(c.blocks, section(text))
 	}
 	_, err = w.post(ctx, record.ChatMessage{

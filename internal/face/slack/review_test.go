@@ -29,8 +29,12 @@ func TestReview(t *testing.T) {
 	w.Until("the claim", func() bool { return len(w.ours(thread, "is reviewing this")) == 1 })
 	w.Press("U1", report, "rate-partly")
 	note := "right <!here> service, password hunter2\n*bob* approved"
-	w.submit("U1", "V1", note, "rolled it back")
-	w.submit("U1", "V1", note, "rolled it back") // Slack sends it again
+	answer := w.submit("U1", "V0", "x", "y", "first=accurate 2")
+	if !strings.Contains(answer, `"claims":"\"first=accurate\": give NUMBER=RATING`) {
+		t.Errorf("wrong claims: %s", answer)
+	}
+	w.submit("U1", "V1", note, "rolled it back", "1=accurate 3=inaccurate")
+	w.submit("U1", "V1", note, "rolled it back", "1=accurate 3=inaccurate") // Slack sends it again
 	w.Press("U1", report, "rate-inaccurate")
 	w.submit("U1", "V2", strings.Repeat("&", 2000), strings.Repeat("<\n", 1000)) // Slack has limits for the escaped text
 	w.Until("a long note", func() bool { return len(w.ours(thread, "rated this as inaccurate")) == 1 })
@@ -41,7 +45,8 @@ func TestReview(t *testing.T) {
 	for _, want := range [][]string{
 		{"ada review", `{"ID":"` + id + `","Body":{"action":"claim"}}`}, {"ada review", `"action":"acknowledge"`},
 		{"ada review", `"action":"reopen"`},
-		{"ada rate", `"rating":"partly"`, `service, password ***\n`, `"action_taken":"rolled it back"`},
+		{"ada rate", `"rating":"partly"`, `service, password ***\n`, `"action_taken":"rolled it back"`,
+			`"claims":[{"claim":1,"rating":"accurate"},{"claim":3,"rating":"inaccurate"}]`},
 	} {
 		if !w.did(want...) {
 			t.Errorf("not once: %q in %q", want, w.applied)
@@ -54,6 +59,7 @@ func TestReview(t *testing.T) {
 	text, _ := json.Marshal(said[0].Blocks)
 	for _, want := range []string{
 		`\u003c@U1\u003e rated this as partly accurate.\n`, `\u003e right `, `\n\u003e *bob* approved`, `Action taken: rolled it back`,
+		`Claims: 1=accurate 3=inaccurate`,
 	} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("no %s in %s", want, text)

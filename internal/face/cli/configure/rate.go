@@ -2,10 +2,6 @@ package configure
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -34,8 +30,8 @@ learnings and the investigations that received one. With --withdraw, its learnin
   starter rate lab inaccurate --note "it was the network" --withdraw`,
 		Args: base.Exactly("ID", "RATING"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			if body.Claims, err = ratedClaims(claims); err != nil {
-				return err
+			if body.Claims, err = system.ParseClaims("--claim ", claims...); err != nil {
+				return base.Usagef("%w", err)
 			}
 			body.Rating = record.Verdict(args[1])
 			return rate(cmd.Context(), c, args[0], body, &f)
@@ -46,22 +42,6 @@ learnings and the investigations that received one. With --withdraw, its learnin
 	cmd.Flags().StringArrayVar(&claims, "claim", nil, "rating of one claim, as NUMBER=RATING; may be repeated")
 	cmd.Flags().BoolVar(&body.Withdraw, "withdraw", false, "withdraw all learnings from the inaccurate investigation")
 	return f.add(c, cmd, true)
-}
-
-// ratedClaims parses the flags --claim.
-func ratedClaims(flags []string) (all []system.ClaimBody, err error) {
-	for _, text := range flags {
-		number, rating, _ := strings.Cut(text, "=")
-		n, wrong := strconv.Atoi(number)
-		if wrong != nil || rating == "" {
-			err = errors.Join(err, fmt.Errorf("--claim %q: give NUMBER=RATING, such as 3=inaccurate", text))
-		}
-		all = append(all, system.ClaimBody{Claim: n, Rating: record.Verdict(rating)})
-	}
-	if err != nil {
-		return nil, base.Usagef("%w", err)
-	}
-	return all, nil
 }
 
 func rate(ctx context.Context, c *base.CLI, id string, body system.RateBody, f *learningFlags) error {

@@ -90,13 +90,16 @@ func (w *Workspace) Press(user string, m Message, action string) {
 	})
 }
 
-// Submit submits a modal with a text for each of its inputs, and returns the app's answer.
+// Submit submits a modal with texts for its first inputs, and returns the app's answer.
 func (w *Workspace) Submit(user, view string, modal slack.ModalViewRequest, texts ...string) string {
 	w.t.Helper()
 	values := map[string]any{}
 	for n, block := range modal.Blocks.BlockSet {
-		id := block.(*slack.InputBlock).BlockID
-		values[id] = map[string]any{id: map[string]any{"type": "plain_text_input", "value": texts[n]}}
+		id, text := block.(*slack.InputBlock).BlockID, ""
+		if n < len(texts) {
+			text = texts[n]
+		}
+		values[id] = map[string]any{id: map[string]any{"type": "plain_text_input", "value": text}}
 	}
 	return string(w.Send("interactive", map[string]any{
 		"type": "view_submission", "user": map[string]string{"id": user}, "team": map[string]string{"id": "T1"}, "trigger_id": "1.2",

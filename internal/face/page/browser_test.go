@@ -207,9 +207,12 @@ func TestARowOfTheTranscript(t *testing.T) {
 	if err := chromedp.Run(b.ctx, chromedp.Navigate(b.address+"/#/"+id+"/4")); err != nil {
 		t.Fatal(err)
 	}
-	var found string
-	err := chromedp.Run(b.ctx, chromedp.WaitVisible(".found"), chromedp.Text(".found", &found))
-	if err != nil || !strings.Contains(found, "reply 4 of A") {
-		t.Errorf("shown: %q, %v", found, err)
+	// chromedp.WaitVisible can hold a node that the page has replaced meanwhile, and then waits for ever.
+	const found = `() => document.querySelector(".found")?.checkVisibility() && document.querySelector(".found").innerText`
+	var shown string
+	err := chromedp.Run(b.ctx, chromedp.PollFunction(found, &shown,
+		chromedp.WithPollingInterval(50*time.Millisecond), chromedp.WithPollingTimeout(0)))
+	if err != nil || !strings.Contains(shown, "reply 4 of A") {
+		t.Errorf("shown: %q, %v", shown, err)
 	}
 }

@@ -15,6 +15,11 @@ func Identity() *agent.Identity {
 	return &who
 }
 
+// Person returns who makes a change under a name.
+func Person(name string) agent.Identity {
+	return agent.Identity{Name: Identity().Named(name), Channel: agent.ChannelCLI}
+}
+
 // UserName returns the name of the user who steers. Agents see it.
 func UserName() string {
 	me, err := user.Current()

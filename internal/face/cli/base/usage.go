@@ -74,6 +74,16 @@ func Exactly(names ...string) cobra.PositionalArgs {
 	}
 }
 
+// AtLeastOne is cobra.MinimumNArgs(1) with a usage error.
+func AtLeastOne(name string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return Usagef("expected at least one %s: %s", name, cmd.UseLine())
+		}
+		return nil
+	}
+}
+
 // AtMostOne is cobra.MaximumNArgs(1) with a usage error.
 func AtMostOne(cmd *cobra.Command, args []string) error {
 	if len(args) > 1 {

@@ -47,7 +47,7 @@ func (f *learningFlags) path(name string) system.LearningIn {
 }
 
 func (f *learningFlags) who() agent.Identity {
-	return agent.Identity{Name: base.Identity().Named(f.by), Channel: agent.ChannelCLI}
+	return base.Person(f.by)
 }
 
 // learningError explains an error of a command about a learning.

@@ -35,12 +35,7 @@ func reviewCommand(c *base.CLI, action record.ReviewAction, short string) *cobra
 	cmd := &cobra.Command{
 		Use: string(action) + " ID...", Short: short,
 		Example: fmt.Sprintf("  starter review %s lab", action),
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return base.Usagef("expected at least one ID: %s", cmd.UseLine())
-			}
-			return nil
-		},
+		Args:    base.AtLeastOne("ID"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			done := map[string]record.Review{}
 			for _, name := range args {

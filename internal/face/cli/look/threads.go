@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/face/cli/base"
 	"github.com/inquest-dev/inquest/internal/face/terminal"
 	"github.com/inquest-dev/inquest/internal/record"
@@ -214,8 +213,7 @@ turn is not deleted.`,
 					return errors.New("nothing was deleted")
 				}
 			}
-			out, err := c.Client().DeleteThread(cmd.Context(), args[0],
-				agent.Identity{Name: base.Identity().Named(by), Channel: agent.ChannelCLI})
+			out, err := c.Client().DeleteThread(cmd.Context(), args[0], base.Person(by))
 			if err != nil {
 				return threadError(args[0], err)
 			}

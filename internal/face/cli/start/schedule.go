@@ -48,7 +48,7 @@ func (f *scheduleFlags) add(c *base.CLI, cmd *cobra.Command) *cobra.Command {
 }
 
 func (f *scheduleFlags) who() agent.Identity {
-	return agent.Identity{Name: base.Identity().Named(f.by), Channel: agent.ChannelCLI}
+	return base.Person(f.by)
 }
 
 func (f *scheduleFlags) path(name string) system.ScheduleIn {
@@ -78,7 +78,7 @@ func scheduleCreateCommand(c *base.CLI) *cobra.Command {
 			if err := known(c, &s); err != nil {
 				return err
 			}
-			by := agent.Identity{Name: base.Identity().Named(s.Request.By), Channel: agent.ChannelCLI}
+			by := base.Person(s.Request.By)
 			out, err := c.Client().CreateSchedule(cmd.Context(), s, by)
 			if err != nil {
 				return scheduleError(args[0], err)
@@ -143,12 +143,7 @@ func onSchedules(c *base.CLI, use, short string, f *scheduleFlags, do func(cmd *
 	cmd := &cobra.Command{
 		Use: use + " NAME...", Short: short,
 		Example: fmt.Sprintf("  starter schedule %s checkout", use),
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return base.Usagef("expected at least one NAME: %s", cmd.UseLine())
-			}
-			return nil
-		},
+		Args:    base.AtLeastOne("NAME"),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			for _, name := range args {
 				if failed := do(cmd, name); failed != nil {

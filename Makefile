@@ -15,7 +15,7 @@ lint:
 	go build -C test/tools/staticcheck -o $(CURDIR)/bin/staticcheck honnef.co/go/tools/cmd/staticcheck
 	bin/staticcheck ./...
 	go build -C test/tools/actionlint -o $(CURDIR)/bin/actionlint github.com/rhysd/actionlint/cmd/actionlint
-	bin/actionlint
+	bin/actionlint && bin/actionlint examples/evals/ci/github-actions.yaml
 	go build -C test/tools/misspell -o $(CURDIR)/bin/misspell github.com/golangci/misspell/cmd/misspell
 	git ls-files '*.go' '*.md' '*.js' '*.html' '*.css' '*.yaml' '*.yml' '*.sh' | grep -v testdata/ | xargs bin/misspell -error -i $(SPELLED)
 	go run ./test/prose

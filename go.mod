@@ -302,6 +302,7 @@ require github.com/danielgtaylor/huma/v2 v2.37.2
 require (
 	github.com/atc0005/go-teams-notify/v2 v2.14.0
 	github.com/emersion/go-smtp v0.24.0
+	github.com/joshdk/go-junit v1.0.0
 	github.com/slack-go/slack v0.35.0
 	github.com/standard-webhooks/standard-webhooks/libraries v0.0.1
 	github.com/tailscale/hujson v0.0.0-20260727124030-b80ff77dac4f

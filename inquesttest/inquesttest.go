@@ -16,16 +16,15 @@ import (
 	"sync"
 	"time"
 
-	sdklog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/worker"
 
 	"github.com/inquest-dev/inquest"
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/app/inmemory"
 	"github.com/inquest-dev/inquest/internal/prompt"
 	"github.com/inquest-dev/inquest/internal/tool"
-	"github.com/inquest-dev/inquest/workflows"
 )
 
 // World is the environment of an investigation.
@@ -93,14 +92,15 @@ func (w World) run(ctx context.Context, req inquest.Request, prepare func(*tests
 	if err != nil {
 		return Result{}, err
 	}
-	server, err := serve(input)
+	server, err := inmemory.Serve(input)
 	if err != nil {
 		return Result{}, err
 	}
 	defer server.Stop()
 	script := &script{rules: w.Script}
 	opts := w.Options
-	opts.Temporal, opts.Store, opts.Models = server.client(), inquest.MemoryStore, map[string]inquest.Model{"*": script.answer}
+	temporal := server.Client()
+	opts.Temporal, opts.Store, opts.Models = &temporal, inquest.MemoryStore, map[string]inquest.Model{"*": script.answer}
 	maps.Copy(opts.Models, w.Options.Models)
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
@@ -127,21 +127,15 @@ func started(req inquest.Request) (out agent.Request, err error) {
 func (w World) investigate(
 	ctx context.Context, host *inquest.Worker, logger *slog.Logger, request any, prepare func(*testsuite.TestWorkflowEnvironment),
 ) (Result, error) {
-	var suite testsuite.WorkflowTestSuite
-	suite.SetLogger(sdklog.NewStructuredLogger(logger))
-	env := suite.NewTestWorkflowEnvironment()
-	env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute}) // the machine may be busy
-	env.SetTestTimeout(time.Minute)
-	if err := host.Register(ctx, env); err != nil {
-		return Result{}, err
-	}
-	for _, s := range w.Signals {
-		env.RegisterDelayedCallback(func() { env.SignalWorkflow(s.Name, s.Input) }, s.After)
-	}
-	prepare(env)
-	env.ExecuteWorkflow(workflows.TypeInvestigation, request)
-	var out workflows.InvestigationResult
-	err := env.GetWorkflowResult(&out)
+	out, err := inmemory.Run{
+		Register: func(env worker.Registry) error { return host.Register(ctx, env) }, Request: request, Idle: time.Minute, Logger: logger,
+		Prepare: func(env *testsuite.TestWorkflowEnvironment) {
+			for _, s := range w.Signals {
+				env.RegisterDelayedCallback(func() { env.SignalWorkflow(s.Name, s.Input) }, s.After)
+			}
+			prepare(env)
+		},
+	}.Execute()
 	failed, ok := errors.AsType[*temporal.ApplicationError](err)
 	switch {
 	case err == nil:

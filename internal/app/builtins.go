@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/knowledge/learning"
 	"github.com/inquest-dev/inquest/internal/knowledge/memory"
 	"github.com/inquest-dev/inquest/internal/plan"
@@ -17,6 +18,8 @@ type Builtins struct {
 	Results builtin.Results
 	Code    []builtin.Tool // tools in Go that the program adds
 	Keeper  []string       // described in Settings
+	// Recorded answers the calls of the shell and of Code in an evaluation; nil means that they are made.
+	Recorded tool.Caller
 }
 
 // tools returns the built-in tools that exist for an agent. The policy decides which of them it gets.
@@ -50,6 +53,10 @@ func (b Builtins) Call(ctx context.Context, p plan.Agent, call tool.Call) (tool.
 	for _, t := range b.tools(p) {
 		if t.Spec.Name != call.Name {
 			continue
+		}
+		code := slices.ContainsFunc(b.Code, func(own builtin.Tool) bool { return own.Spec.Name == call.Name })
+		if b.Recorded != nil && (code || call.Name == agent.ToolShell) {
+			return b.Recorded.Call(ctx, call)
 		}
 		result := t.Run(ctx, call)
 		if ctx.Err() == context.Canceled {

@@ -32,7 +32,9 @@ type Embedding struct {
 
 // source returns the source of the host's configuration.
 func (o HostOptions) source() configuration.Source {
-	src := configuration.Source{Dir: o.Config, Env: command.Env(o.Data), TaskQueue: cmp.Or(o.TaskQueue, workflows.TaskQueue)}
+	src := configuration.Source{
+		Dir: o.Config, Env: command.Env(o.Data), TaskQueue: cmp.Or(o.TaskQueue, workflows.TaskQueue), SkipCredentials: o.Evaluation != nil,
+	}
 	if e := o.Embedding; e != nil {
 		src.Entries, src.Env = e.Entries, withoutExecutable(src.Env)
 		src.Hooks, src.Mocks = slices.Sorted(maps.Keys(e.Hooks)), slices.Sorted(maps.Keys(e.Mocks))

@@ -111,14 +111,17 @@ func NewHost(ctx context.Context, opts HostOptions) (*Host, error) {
 	for _, lacking := range live.Current().Unkept() {
 		opts.Logger.Warn("the agents' shell cannot be set up as configured", "reason", lacking)
 	}
-	if opts.Embedding == nil {
+	if opts.Embedding == nil && opts.Evaluation == nil {
 		if err := PrepareSample(opts.Data); err != nil {
 			return nil, err
 		}
 		signal.Notify(h.hup, syscall.SIGHUP) // an embedding program handles its own signals
 	}
 	h.Config = live
-	if h.notifications, err = live.Current().Notifications(); err != nil && len(h.ServersAlone()) == 0 {
+	if opts.Evaluation == nil {
+		h.notifications, err = live.Current().Notifications()
+	}
+	if err != nil && len(h.ServersAlone()) == 0 {
 		return nil, errors.Join(&command.UsageError{Err: err}, h.Stop())
 	}
 	if err := h.connect(ctx); err != nil {
@@ -137,7 +140,7 @@ func (h *Host) StartIn(ctx context.Context, registry worker.Registry) (err error
 	go h.Config.Watch(watch)
 	settings := h.opts.Settings
 	settings.MaxCalls, settings.Drain = cmp.Or(settings.MaxCalls, h.Config.Current().Queue.Calls()), h.Drain()
-	if h.opts.Embedding == nil { // the cache is shared by the whole process
+	if h.opts.Embedding == nil && h.opts.Evaluation == nil { // the cache is shared by the whole process
 		worker.SetStickyWorkflowCacheSize(cmp.Or(h.opts.CachedWorkflows, CachedWorkflows(settings.MaxCalls)))
 	}
 	joined, err := h.joinFleet(ctx)

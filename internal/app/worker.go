@@ -66,6 +66,8 @@ type Settings struct {
 	Keeper []string
 	// Models are clients that the program provides, by provider name, by type:model, or by "*" for all.
 	Models map[string]llm.Client
+	// Evaluation is set if the worker only tries an investigation again.
+	Evaluation *Evaluation
 	// Embedding is set if the worker is part of another program; nil means one of Inquest's programs.
 	Embedding *Embedding
 	Logger    *slog.Logger
@@ -122,14 +124,19 @@ func StartWorker(ctx context.Context, opts WorkerOptions) (*Worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	tracer, err := tracing.FromEnv(ctx, identity(), opts.Logger)
-	if err != nil {
-		return nil, err
+	var tracer *tracing.Tracer
+	if opts.Evaluation == nil {
+		if tracer, err = tracing.FromEnv(ctx, identity(), opts.Logger); err != nil {
+			return nil, err
+		}
 	}
 	w := &Worker{drain: opts.Drain, fatal: make(chan error, 1), endTracing: func() { tracer.Close(ctx) }}
 	w.pool = mcp.New(mcp.Options{Transport: Transports(opts.Config), Logger: opts.Logger, Elicit: true})
 	if opts.Servers == nil {
 		opts.Servers = w.pool
+	}
+	if e := opts.Evaluation; e != nil {
+		opts.Servers = e.Tools(opts.Servers)
 	}
 	if opts.Registry == nil {
 		w.worker = worker.New(opts.Client, opts.TaskQueue, worker.Options{
@@ -197,21 +204,30 @@ func register(w worker.Registry, act *activities.Activities, toolsOnly bool) {
 
 func newActivities(ctx context.Context, opts WorkerOptions, sessions activities.Sessions) *activities.Activities {
 	runs, code := runs{opts.Client, opts.Keys.Converter(nil)}, opts.embedding()
-	return &activities.Activities{
+	plans := planner{opts.Config, opts.Store, code.Selectors, opts.Logger}
+	builtins := Builtins{Results: opts.Store, Code: code.Tools, Keeper: opts.Keeper}
+	if opts.Evaluation != nil {
+		builtins.Recorded = opts.Servers
+	}
+	act := &activities.Activities{
 		Sessions: sessions, Heartbeats: runs, People: runs, Requests: runs, Runs: runs,
-		Planner:     planner{opts.Config, opts.Store, code.Selectors, opts.Logger},
+		Planner:     plans,
 		Transcripts: opts.Store, Mail: opts.Store, Records: opts.Store, Blobs: opts.Store,
 		Store: opts.Store.ID(), Memories: opts.Store, Limits: opts.Store, Ledger: opts.Store,
 		Rules: opts.Store, Circuits: opts.Store, Clock: opts.Store, Times: opts.Store, Alerts: opts.Store, Intake: newIntake(opts),
-		Models: NewModels(opts.Config.LookupEnv, opts.Models, opts.Logger), Servers: opts.Servers,
+		Models: opts.models(), Servers: opts.Servers,
 		Learnings: opts.Store, Threads: opts.Store, Embeddings: embed.New(opts.Config.LookupEnv),
 		Runbooks: runbook.New(func() runbook.Settings { return opts.Config.Current().Runbooks() }),
-		Builtins: Builtins{Results: opts.Store, Code: code.Tools, Keeper: opts.Keeper},
+		Builtins: builtins,
 		Hooks:    code.Hooks, Mocks: code.Mocks, Prompts: code.Prompts,
 		Validator: tool.NewValidator(), Policy: tool.NewPolicy(opts.Logger),
 		SearchAttributes: !opts.ToolsOnly && registerSearchAttributes(ctx, opts.Client, opts.Namespace, opts.Logger),
 		Logger:           opts.Logger,
 	}
+	if opts.Evaluation != nil {
+		opts.Evaluation.confine(act, plans)
+	}
+	return act
 }
 
 // deployment pins investigations to the version that they started on. The workers of an old version stay until its investigations

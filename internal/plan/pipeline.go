@@ -113,6 +113,22 @@ const (
 var ReviewContract = Contract{JSON: true, Required: []string{FieldApproved, FieldFeedback}, Schema: json.RawMessage(
 	`{"type":"object","properties":{"approved":{"type":"boolean"},"feedback":{"type":"string"}},"required":["approved","feedback"]}`)}
 
+// asksPeople reports whether the stage's result may lead to people.
+func (r Routing) asksPeople() bool {
+	asked := func(target string) bool { return r.Leads(target) || r.ErrorNext == target || r.OnApprove == target }
+	return r.Review != nil && r.Review.People || asked(TargetClarification) || asked(TargetConfirmation)
+}
+
+// AsksPeople returns the name of the first stage that may ask people, apart from calls that need approval. Empty means none.
+func (p *Plan) AsksPeople() string {
+	for _, s := range p.Stages {
+		if s.Routing.asksPeople() {
+			return s.Name
+		}
+	}
+	return ""
+}
+
 // Interrupts say how a chain waits for people.
 type Interrupts struct {
 	Clarification Interrupt `json:"clarification,omitzero"`

@@ -51,12 +51,12 @@ func allowed(value any, patterns []string) bool {
 	default:
 		return false // null and objects match nothing
 	}
-	return slices.ContainsFunc(patterns, func(pattern string) bool { return glob(pattern, text) })
+	return slices.ContainsFunc(patterns, func(pattern string) bool { return Glob(pattern, text) })
 }
 
-// glob reports whether the whole text matches a pattern, in which * matches any text with any characters, and ? matches
+// Glob reports whether the whole text matches a pattern, in which * matches any text with any characters, and ? matches
 // one character. It takes time in proportion to the product of the lengths.
-func glob(pattern, text string) bool {
+func Glob(pattern, text string) bool {
 	p, t := 0, 0
 	star, after := -1, 0 // the last *, and where the text continues if it matches one more character
 	for t < len(text) {
@@ -86,7 +86,7 @@ func glob(pattern, text string) bool {
 func Narrower(pattern string, of []string) bool {
 	return slices.ContainsFunc(of, func(wide string) bool {
 		// As text, a * in the pattern is one character, which a ? in the wider pattern would match.
-		return glob(wide, pattern) && !(strings.Contains(pattern, "*") && strings.Contains(wide, "?"))
+		return Glob(wide, pattern) && !(strings.Contains(pattern, "*") && strings.Contains(wide, "?"))
 	})
 }
 

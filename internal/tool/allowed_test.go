@@ -23,7 +23,7 @@ func TestNarrower(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		pattern, of := rapid.StringMatching(`[ab*?]{0,6}`).Draw(t, "pattern"), rapid.StringMatching(`[ab*?]{0,6}`).Draw(t, "of")
 		text := rapid.StringMatching(`[abä*?]{0,8}`).Draw(t, "text")
-		if Narrower(pattern, []string{of}) && glob(pattern, text) && !glob(of, text) {
+		if Narrower(pattern, []string{of}) && Glob(pattern, text) && !Glob(of, text) {
 			t.Fatalf("%q lets %q through, and %q does not", pattern, text, of)
 		}
 	})

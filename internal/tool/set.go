@@ -53,8 +53,10 @@ type Decision struct {
 	// NeedsApproval means that a person decides before the call is made, and Approvers say who. Why gives a reason
 	// other than the tool itself, if any.
 	NeedsApproval bool
-	Approvers     plan.Approvers
-	Why           string
+	// Waived means that the call needs approval, which was waived because it is only replayed.
+	Waived    bool
+	Approvers plan.Approvers
+	Why       string
 	// Repeated means that the call needs approval because the execution has made it before.
 	Repeated bool
 	// Remember means that the configuration allows rules to approve such calls. Rule is the one that has, or nil.

@@ -24,6 +24,8 @@ type Situation struct {
 	// Rules returns the active rules for a tool. Nil means none. It is called only if the call needs approval and a
 	// rule may give it.
 	Rules func(tool string) ([]remember.Rule, error)
+	// Replayed means that the call is answered from a recording, so the approval that it needs is waived.
+	Replayed bool
 }
 
 // asks decides whether a call needs a person's approval, or which rule approves it. No rule approves calls that the
@@ -46,7 +48,10 @@ func (d *Decision) asks(in Situation, tool *attached, said json.RawMessage) erro
 	}
 	d.Why = strings.Join(why, " and ")
 	d.NeedsApproval = tool.approval || tainted || d.Repeated
-	if tainted || d.Repeated || !tool.approval || !tool.remember {
+	if in.Replayed && d.NeedsApproval {
+		d.NeedsApproval, d.Waived = false, true
+	}
+	if in.Replayed || tainted || d.Repeated || !tool.approval || !tool.remember {
 		return nil
 	}
 	d.Remember = true

@@ -104,6 +104,10 @@ func (e *ServerError) Unwrap() error { return e.Err }
 type Call struct {
 	Name      string // "server.tool", or the name of a built-in tool
 	Arguments json.RawMessage
+	// Written are the arguments as the model or a person wrote them, before they were fitted to the schema and the limits.
+	Written string
+	// Waived means that a person would have to approve the call if it were made, so it must only be replayed.
+	Waived bool
 	// Key is the idempotency key <investigation>/<execution>/<iteration>/<position>/<digest>. The digest covers the
 	// tool, the arguments and the run whose reply requests the call.
 	Key string

@@ -59,6 +59,8 @@ type Worker struct {
 	// Held is when both databases were last restored from a backup; zero means never. Calls that were requested earlier may have
 	// been made already.
 	Held time.Time
+	// Replayed means that tools are answered from a recording: no call needs approval.
+	Replayed bool
 	// Store identifies the store behind the interfaces above.
 	Store string
 	// Belongs fails if another namespace has adopted the store. If nil, no check is made, as in tests.

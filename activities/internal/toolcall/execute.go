@@ -38,7 +38,7 @@ func (c *toolCall) execute(ctx context.Context, decision tool.Decision) (tool.Re
 	callCtx, cancel := tool.WithPausable(ctx, decision.Within(c.Agent.Timeouts.Tool.D()))
 	defer cancel()
 	call := tool.Call{
-		Name: spec.Name, Arguments: decision.Arguments, Session: c.Ref.Session(),
+		Name: spec.Name, Arguments: decision.Arguments, Written: c.call.Arguments, Waived: decision.Waived, Session: c.Ref.Session(),
 		Investigation: c.Ref.Investigation, Execution: c.Ref.Execution, Iteration: c.in.Iteration,
 		Class: spec.Class(), Sent: c.in.Sent, Key: c.key(), Late: c.late(ctx, spec.Name),
 		Ask: c.ask(),

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/kit/picture"
@@ -32,7 +33,9 @@ func (j Calls) keepImages(ctx context.Context, result *tool.Result, body *transc
 		if about == "" {
 			continue
 		}
-		result.Content += "\n[" + about + "]"
+		if note := "\n[" + about + "]"; !strings.Contains(result.Content, note) { // a replayed result has it already
+			result.Content += note
+		}
 	}
 	body.Text, body.Size = result.Content, len(result.Content)
 	return nil

@@ -124,7 +124,7 @@ func (j Calls) judgedCall(ctx context.Context, reply transcript.Entry, call tran
 // situation returns the circumstances of a call for the policy. A call that a person has decided needs no rule.
 func (j Calls) situation(ctx context.Context, call transcript.Call, decided bool) tool.Situation {
 	in := tool.Situation{
-		Untrusted: call.Untrusted, Repeat: call.Repeat,
+		Untrusted: call.Untrusted, Repeat: call.Repeat, Replayed: j.Replayed,
 		Place: remember.Where{
 			Project: j.Plan.Project, Chain: j.Plan.Chain, Stage: j.Stage().Name, Environment: j.Plan.Environment,
 		},

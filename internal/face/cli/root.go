@@ -111,7 +111,7 @@ func helpGroups(c *base.CLI, full base.FullCommands) []helpGroup {
 			look.NewList(c), look.NewReport(c), look.NewStatus(c), look.NewWatch(c), look.NewShow(c), look.NewArtifacts(c),
 			look.NewCompare(c), decide.NewScore(c), configure.NewRate(c), configure.NewReview(c), look.NewStats(c), configure.NewPostmortem(c),
 			full.Export, look.NewVerify(c),
-			full.Import, full.UI, look.NewThreads(c),
+			full.Import, full.Eval, full.UI, look.NewThreads(c),
 		}},
 		{"Steer", append(decide.SteerCommands(c), decide.NewResumeAll(c), decide.NewCancel(c), decide.NewExtend(c))},
 		{"Decide", []*cobra.Command{

@@ -39,8 +39,8 @@ type Full struct {
 
 // FullCommands are the commands that only the full build has.
 type FullCommands struct {
-	Doctor, StoreCheck, Codec, MCP, UI, Export, Import *cobra.Command
-	Hidden                                             []*cobra.Command // of other programs, such as MCP servers
+	Doctor, StoreCheck, Codec, MCP, UI, Export, Import, Eval *cobra.Command
+	Hidden                                                   []*cobra.Command // of other programs, such as MCP servers
 }
 
 // Direct is the system through Temporal and the workers' store, with operations that the API does not offer.
@@ -132,6 +132,6 @@ func Missing() FullCommands {
 	}
 	return FullCommands{
 		Doctor: missing("doctor"), StoreCheck: missing("check"), Codec: missing("codec"), MCP: missing("mcp"), UI: missing("ui"),
-		Export: missing("export"), Import: missing("import"),
+		Export: missing("export"), Import: missing("import"), Eval: missing("eval"),
 	}
 }

@@ -83,7 +83,7 @@ var atServer = map[string]string{
 
 // here lists the commands that work on local files, with or without the API.
 var here = []string{
-	"init", "packs", "verify", "validate", "config", "chain", "agent-types", "codec", "version", "man", "completion", "help",
+	"init", "packs", "verify", "eval", "validate", "config", "chain", "agent-types", "codec", "version", "man", "completion", "help",
 }
 
 // pathOf returns the command's words after the program's name.

@@ -28,7 +28,7 @@ func Full() *base.Full {
 		Commands: func(c *base.CLI) base.FullCommands {
 			return base.FullCommands{
 				Doctor: newDoctor(c), StoreCheck: newStoreCheck(c), Codec: newCodec(c), MCP: newMCP(c), UI: newUI(c),
-				Export: newExport(c), Import: newImport(c),
+				Export: newExport(c), Import: newImport(c), Eval: newEval(c),
 				Hidden: []*cobra.Command{app.SampleCommand(), app.KeeperCommand()},
 			}
 		},

@@ -1,0 +1,250 @@
+package eval
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/llm"
+	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/prompt"
+	"github.com/inquest-dev/inquest/internal/tool"
+)
+
+// ErrorNotRecorded is the error type of a call that is not on the tape and was not made.
+const ErrorNotRecorded = "not_recorded"
+
+// Coverage counts the tool calls of a run by the origin of their results.
+type Coverage struct {
+	Hits   int `json:"hits"`   // from the tape
+	Misses int `json:"misses"` // not on the tape and not made
+	Live   int `json:"live"`   // not on the tape, so the real tool was called
+}
+
+// Add returns the sum of two counts.
+func (c Coverage) Add(other Coverage) Coverage {
+	return Coverage{c.Hits + other.Hits, c.Misses + other.Misses, c.Live + other.Live}
+}
+
+// String returns the share of calls with a result from the tape: "12/14", or "12/14, 2 live".
+func (c Coverage) String() string {
+	text := fmt.Sprintf("%d/%d", c.Hits, c.Hits+c.Misses+c.Live)
+	if c.Live > 0 {
+		text += fmt.Sprintf(", %d live", c.Live)
+	}
+	return text
+}
+
+// Player answers the tool calls and, if asked, the model calls of one run from a tape. It is a tool.Caller.
+type Player struct {
+	tape Tape
+	// Live lists all tools, and makes the calls that are not on the tape, if they only read and nobody would have to approve them. Nil
+	// means that the tape has the tools, and that no call is made. Set it before the first call.
+	Live tool.Caller
+
+	mu       sync.Mutex
+	answers  map[string]int      // numbers of results, by the call's idempotency key, so that a retry gets the same one
+	served   map[serving]bool    // what each agent has got
+	asked    map[string][]string // the model calls of each agent, in order
+	coverage Coverage
+}
+
+var _ tool.Caller = (*Player)(nil)
+
+// serving is a result that an agent has got, by its number.
+type serving struct {
+	agent string
+	n     int
+}
+
+// NewPlayer returns a player of a tape.
+func NewPlayer(tape Tape) *Player {
+	return &Player{tape: tape, answers: map[string]int{}, served: map[serving]bool{}, asked: map[string][]string{}}
+}
+
+// Coverage returns the counts so far.
+func (p *Player) Coverage() Coverage {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.coverage
+}
+
+// List returns a server's tools as recorded, with the risks of the configuration, or asks the server itself if calls may be made.
+func (p *Player) List(ctx context.Context, server plan.Server, session string) ([]tool.Spec, error) {
+	if p.Live != nil {
+		return p.Live.List(ctx, server, session)
+	}
+	for _, c := range p.tape.Servers {
+		if c.Server != server.Name || c.Error != "" {
+			continue
+		}
+		var out []tool.Spec
+		for _, spec := range c.Tools {
+			out = append(out, spec.For(server))
+		}
+		return out, nil
+	}
+	why := "the recording has no tools of this server"
+	return nil, &tool.ServerError{Why: why, Err: errors.New(why)}
+}
+
+// Call returns the recorded result of a call with the same arguments: that of the same agent and iteration, or else the agent's next one,
+// or one of another agent, or else the last one again. What other agents of the run have got does not matter.
+func (p *Player) Call(ctx context.Context, call tool.Call) (tool.Result, error) {
+	if r, ok := p.find(call); ok {
+		return r.result(), nil
+	}
+	if server, _ := tool.Split(call.Name); p.Live != nil && server != "" && call.Class == tool.Safe && !call.Waived {
+		p.count(Coverage{Live: 1})
+		return p.Live.Call(ctx, call)
+	}
+	p.count(Coverage{Misses: 1})
+	return tool.Failure(ErrorNotRecorded, fmt.Sprintf("This call of %s was not made: the tools of this investigation are replayed from a "+
+		"recording, which has no result for these arguments.", call.Name)), nil
+}
+
+func (p *Player) count(c Coverage) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.coverage = p.coverage.Add(c)
+}
+
+// decidedHere are the error types of results that the workflow or the policy decides. A run decides on these itself.
+var decidedHere = []string{
+	tool.ErrorUnknownTool, tool.ErrorPermissionDenied, tool.ErrorInvalidArguments, tool.ErrorRateLimited, tool.ErrorNotRun,
+	ErrorNotRecorded,
+}
+
+// find returns the recorded result of a call.
+func (p *Player) find(call tool.Call) (Result, bool) {
+	written := Call{call.Name, call.Arguments}.canonical()
+	if args, err := tool.Canonical(call.Written); err == nil && call.Written != "" {
+		written.Arguments = args
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if n, ok := p.answers[call.Key]; ok && call.Key != "" {
+		return p.tape.Results[n], true
+	}
+	best, rank := -1, -1
+	for n, r := range p.tape.Results {
+		same := r.key() == written.key() || r.Tool == call.Name && string(r.Arguments) == string(call.Arguments)
+		if !same || slices.Contains(decidedHere, r.ErrorType) {
+			continue
+		}
+		own, again := r.Agent == call.Execution, p.served[serving{call.Execution, n}]
+		at := 0 // of another agent, once more
+		switch {
+		case own && again:
+			at = 1
+		case !own && !again:
+			at = 2
+		case own && r.Iteration != call.Iteration:
+			at = 3
+		case own:
+			at = 4
+		}
+		if at > rank || at == rank && at < 2 { // of those that were returned, the last one
+			best, rank = n, at
+		}
+	}
+	if best < 0 {
+		return Result{}, false
+	}
+	p.answers[call.Key], p.served[serving{call.Execution, best}] = best, true
+	p.coverage.Hits++
+	return p.tape.Results[best], true
+}
+
+func (r Result) result() tool.Result {
+	return tool.Result{
+		Status: tool.Status(r.Status), Content: r.Text, ErrorType: r.ErrorType, Fault: r.Fault, Artifacts: slices.Clone(r.Artifacts),
+	}
+}
+
+// Recorded is the name of the provider that replays the recorded replies instead of calling a model.
+const Recorded = "recorded"
+
+// errNotRecorded is the cause of an error about a model call that is not on the tape.
+var errNotRecorded = fmt.Errorf("%w: no reply on the tape", llm.ErrInvalidRequest)
+
+// Model returns a client that replays the recorded replies. caller identifies the call that a context belongs to: the agent, and a name
+// that is the same for all attempts.
+func (p *Player) Model(caller func(context.Context) (execution, call string)) llm.Client {
+	return recorded{p, caller}
+}
+
+type recorded struct {
+	player *Player
+	caller func(context.Context) (execution, call string)
+}
+
+// Generate returns the reply of the agent's n-th model call for the n-th call of this run, or the recorded summary of a result.
+func (m recorded) Generate(ctx context.Context, req llm.Request, onDelta func(llm.Delta)) (llm.Response, error) {
+	p := m.player
+	if text, ok := p.summary(req); ok {
+		return llm.Response{Content: text, Finish: llm.FinishStop, Model: Recorded}, nil
+	}
+	execution, call := m.caller(ctx)
+	n := p.place(execution, call)
+	var replies []Reply
+	for _, r := range p.tape.Replies {
+		if r.Agent == execution {
+			replies = append(replies, r)
+		}
+	}
+	if n >= len(replies) {
+		return llm.Response{}, &llm.Error{
+			Kind: errNotRecorded, Provider: Recorded, Message: fmt.Sprintf("the tape has %[2]d replies of %[1]s", execution, len(replies)),
+		}
+	}
+	r := replies[n]
+	out := llm.Response{Content: r.Text, Thinking: r.Thinking, Finish: llm.FinishStop, Model: Recorded, Usage: agent.Usage{ModelCalls: 1}}
+	for k, c := range r.Calls {
+		out.Finish = llm.FinishToolCalls
+		name := tool.WireName(c.Tool)
+		out.ToolCalls = append(out.ToolCalls, agent.ToolCall{ID: fmt.Sprintf("r%d_%d", r.Iteration, k), Name: name, Arguments: c.written()})
+	}
+	if r.Finish != "" {
+		out.Finish = llm.Finish(r.Finish)
+	}
+	if r.ActionsExecuted != nil {
+		out.Content += map[bool]string{true: "\nYES", false: "\nNO"}[*r.ActionsExecuted]
+	}
+	if onDelta != nil && r.Text != "" {
+		onDelta(llm.Delta{Content: r.Text})
+	}
+	return out, nil
+}
+
+// place returns which call of an agent this is, from 0. A repeated attempt has the same place.
+func (p *Player) place(execution, call string) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := slices.Index(p.asked[execution], call)
+	if n < 0 {
+		n = len(p.asked[execution])
+		p.asked[execution] = append(p.asked[execution], call)
+	}
+	return n
+}
+
+// summary returns the recorded summary of the result that a request quotes.
+func (p *Player) summary(req llm.Request) (string, bool) {
+	if len(req.Messages) != 2 || prompt.AgentOf(req.Messages[0].Content) != "" { // only an agent's prompt names an agent
+		return "", false
+	}
+	last := req.Messages[1].Content
+	for _, r := range p.tape.Results {
+		text := strings.TrimSpace(r.Text)
+		size := fmt.Sprintf("It returned %d bytes:", len(r.Text)) // see prompt.Summary
+		if r.Summary != "" && strings.Contains(last, size) && strings.Contains(last, text[:min(len(text), 500)]) {
+			return r.Summary, true
+		}
+	}
+	return "", false
+}

@@ -86,6 +86,9 @@ func TestManyImages(t *testing.T) {
 	if !strings.HasSuffix(m.Content, want) || len(m.Images) != 8 {
 		t.Errorf("%d images, told %q", len(m.Images), m.Content)
 	}
+	if noted := strings.Count(m.Content, "\n[image of "); noted != 9 { // although they are the same
+		t.Errorf("%d images are described in %q", noted, m.Content)
+	}
 }
 
 // TestImagesOfARequest: if there are more images than a provider accepts, the newest are sent, and several are dropped

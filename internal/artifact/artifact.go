@@ -56,7 +56,7 @@ func List(ctx context.Context, entries []transcript.Entry, blobs Blobs) (all []A
 			if len(e.Kept) == len(e.Artifacts) {
 				a.Source, a.MIMEType, a.Size = e.Kept[n].Name, e.Kept[n].MIMEType, e.Kept[n].Size
 			} else {
-				kept, err := read(ctx, blobs, ref)
+				kept, err := Load(ctx, blobs, ref)
 				if err != nil {
 					return nil, err
 				}
@@ -71,11 +71,12 @@ func List(ctx context.Context, entries []transcript.Entry, blobs Blobs) (all []A
 
 // Read returns the content of an artifact.
 func Read(ctx context.Context, blobs Blobs, ref string) ([]byte, error) {
-	kept, err := read(ctx, blobs, ref)
+	kept, err := Load(ctx, blobs, ref)
 	return kept.Content(), err
 }
 
-func read(ctx context.Context, blobs Blobs, ref string) (kept tool.Artifact, err error) {
+// Load returns an artifact.
+func Load(ctx context.Context, blobs Blobs, ref string) (kept tool.Artifact, err error) {
 	body, err := blobs.Blob(ctx, ref)
 	if err == nil {
 		err = json.Unmarshal(body, &kept)

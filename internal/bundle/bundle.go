@@ -143,6 +143,14 @@ type Bundle struct {
 	Blobs map[string][]byte
 }
 
+// CheckSchema returns an error if the rows come from a store that is newer than known, the newest migration of this program.
+func (b Bundle) CheckSchema(known int64) error {
+	if b.Schema > known {
+		return fmt.Errorf("the bundle comes from a store with schema %d, and this program knows %d: use a newer release", b.Schema, known)
+	}
+	return nil
+}
+
 // An AlteredError names the changed part of a bundle.
 type AlteredError struct{ What string }
 

@@ -82,9 +82,8 @@ func (c *reader) Import(ctx context.Context, b bundle.Bundle) (id string, err er
 	if err != nil {
 		return "", err
 	}
-	if known := store.KnownSchema(); b.Schema > known {
-		return "", &system.InputError{Err: fmt.Errorf("the bundle comes from a store with schema %d, and this program knows %d: "+
-			"use a newer release", b.Schema, known)}
+	if err := b.CheckSchema(store.KnownSchema()); err != nil {
+		return "", &system.InputError{Err: err}
 	}
 	return b.Investigation, st.Add(ctx, b.Investigation, b.Rows, maps.Values(b.Blobs))
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/artifact"
 	"github.com/inquest-dev/inquest/internal/kit/clip"
 	"github.com/inquest-dev/inquest/internal/kit/reveal"
 	"github.com/inquest-dev/inquest/internal/llm"
@@ -91,11 +92,8 @@ type header struct {
 // version is the version of the format of tapes and results. Newer ones are refused.
 const version = 1
 
-// Record makes a tape of an investigation's entries. catalogues are those of all its executions, and blob returns what the entries refer
-// to.
-func Record(
-	ctx context.Context, entries []transcript.Entry, catalogues []tool.Catalogue, blob func(context.Context, string) ([]byte, error),
-) (t Tape, err error) {
+// Record makes a tape of an investigation's entries. catalogues are those of all its executions, and blobs has what the entries refer to.
+func Record(ctx context.Context, entries []transcript.Entry, catalogues []tool.Catalogue, blobs artifact.Blobs) (t Tape, err error) {
 	for _, c := range catalogues {
 		known := func(other tool.Catalogue) bool { return other.Server == c.Server }
 		if n := slices.IndexFunc(t.Servers, known); n < 0 {
@@ -115,7 +113,7 @@ func Record(
 				t.Replies = append(t.Replies, replyOf(e))
 			}
 		case transcript.KindResult:
-			r, err := resultOf(ctx, e, blob)
+			r, err := resultOf(ctx, e, blobs)
 			if err != nil {
 				return t, err
 			}
@@ -143,11 +141,7 @@ func (a At) compare(b At) int {
 }
 
 func replyOf(e transcript.Entry) Reply {
-	text := e.Text
-	if e.Own > 0 {
-		text = text[:min(e.Own, len(text))]
-	}
-	r := Reply{At: at(e), Text: text, Thinking: e.Thinking, Finish: e.Finish, ActionsExecuted: e.ActionsExecuted, row: e.Seq}
+	r := Reply{At: at(e), Text: e.OwnText(), Thinking: e.Thinking, Finish: e.Finish, ActionsExecuted: e.ActionsExecuted, row: e.Seq}
 	if f := llm.Finish(e.Finish); f == llm.FinishStop || f == llm.FinishToolCalls {
 		r.Finish = ""
 	}
@@ -195,45 +189,45 @@ func oneLine(text string) string {
 	return clip.Line(strings.Join(strings.Fields(reveal.Unseen(text)), " "), maxShown)
 }
 
-func resultOf(ctx context.Context, e transcript.Entry, blob func(context.Context, string) ([]byte, error)) (Result, error) {
+func resultOf(ctx context.Context, e transcript.Entry, blobs artifact.Blobs) (Result, error) {
 	r := Result{
 		At: at(e), N: e.CallIndex(), Call: callOf(*e.Call), Status: e.Status, ErrorType: e.ErrorType, Fault: e.Fault, Text: e.Text,
 		row: e.Seq,
 	}
 	if e.Blob != "" {
-		text, err := blob(ctx, e.Blob)
+		text, err := blobs.Blob(ctx, e.Blob)
 		if err != nil {
 			return r, fmt.Errorf("the result of %s in row %d: %w", e.Call.Name, e.Seq, err)
 		}
 		r.Text = string(text)
 	}
 	for _, hash := range e.Artifacts {
-		body, err := blob(ctx, hash)
-		var a tool.Artifact
-		if err == nil {
-			err = json.Unmarshal(body, &a)
-		}
+		a, err := artifact.Load(ctx, blobs, hash)
 		if err != nil {
 			return r, fmt.Errorf("an artifact of %s in row %d: %w", e.Call.Name, e.Seq, err)
 		}
 		r.Artifacts = append(r.Artifacts, a)
 	}
+	r.Text = transcript.WithoutImageNotes(r.Text) // a run adds them for its own model
 	return r, nil
 }
 
-// lines returns the tape's lines: the header, the servers, then each agent's replies, each followed by the results of its calls.
-func (t Tape) lines() (out []line) {
-	out = append(out, line{Header: &header{version, t.StartedAt}})
+// lines returns the tape's lines: the header, the servers, then the replies and results in order of their places, each reply before the
+// results of its calls.
+func (t Tape) lines() []line {
+	out := []line{{Header: &header{version, t.StartedAt}}}
 	for n := range t.Servers {
 		out = append(out, line{Server: &t.Servers[n]})
 	}
-	for n := range t.Replies {
-		out = append(out, line{Reply: &t.Replies[n]})
-		for m := range t.Results {
-			if t.Results[m].At == t.Replies[n].At {
-				out = append(out, line{Result: &t.Results[m]})
-			}
+	rest := t.Results // some have no reply: the calls of a tool plan, which no model asks for
+	for n, r := range t.Replies {
+		for ; len(rest) > 0 && rest[0].compare(r.At) < 0; rest = rest[1:] {
+			out = append(out, line{Result: &rest[0]})
 		}
+		out = append(out, line{Reply: &t.Replies[n]})
+	}
+	for n := range rest {
+		out = append(out, line{Result: &rest[n]})
 	}
 	return out
 }

@@ -60,19 +60,24 @@ func recorded() []transcript.Entry {
 	}
 }
 
+// blobs is a store of blobs, by name.
+type blobs map[string]string
+
+func (b blobs) Blob(_ context.Context, name string) ([]byte, error) {
+	if text, ok := b[name]; ok {
+		return []byte(text), nil
+	}
+	return nil, errors.New("gone")
+}
+
 func tape(t *testing.T, entries []transcript.Entry) eval.Tape {
 	t.Helper()
-	blobs := map[string]string{"whole": "beginning and end", "artifact": `{"mime_type":"text/csv","data":"YSxi"}`}
+	blobs := blobs{"whole": "beginning and end", "artifact": `{"mime_type":"text/csv","data":"YSxi"}`}
 	out, err := eval.Record(t.Context(), entries, []tool.Catalogue{
 		{Server: "k8s", Error: "not started yet"},
 		{Server: "grafana", Tools: []tool.Spec{{Name: "grafana.query", Risk: agent.RiskReadOnly}}, Changed: []string{"of that time"}},
 		{Server: "k8s", Tools: []tool.Spec{{Name: "k8s.pods", Risk: agent.RiskReadOnly}}},
-	}, func(_ context.Context, name string) ([]byte, error) {
-		if text, ok := blobs[name]; ok {
-			return []byte(text), nil
-		}
-		return nil, errors.New("no such blob")
-	})
+	}, blobs)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,8 +130,7 @@ func TestTape(t *testing.T) {
 	}
 	broken := []transcript.Entry{entry(9, transcript.KindResult, transcript.ResultKey(1, 0), result("", call("a.b", "{}")))}
 	broken[0].Blob = "lost"
-	gone := func(context.Context, string) ([]byte, error) { return nil, errors.New("gone") }
-	if _, err := eval.Record(t.Context(), broken, nil, gone); err == nil || err.Error() != "the result of a.b in row 9: gone" {
+	if _, err := eval.Record(t.Context(), broken, nil, blobs{}); err == nil || err.Error() != "the result of a.b in row 9: gone" {
 		t.Errorf("a lost blob: %v", err)
 	}
 }
@@ -336,5 +340,43 @@ func TestRecordedModel(t *testing.T) {
 	}}, nil)
 	if err != nil || out.Content != "in short" {
 		t.Errorf("summary: %q, %v", out.Content, err)
+	}
+}
+
+// TestCallsWithoutModel: the results of calls that no model asked for, such as those of a tool plan, stay on the tape.
+func TestCallsWithoutModel(t *testing.T) {
+	t.Parallel()
+	var rows []transcript.Entry
+	for n, execution := range []string{"a/Plan", "b/Model", "c/Plan"} {
+		reply := transcript.Body{Calls: []transcript.Call{*call("k8s.pods", `{}`)}}
+		if execution == "b/Model" {
+			reply.Provider = "p"
+		}
+		for k, e := range []transcript.Entry{
+			{Key: transcript.Key{Iteration: 1}, Kind: transcript.KindReply, Body: reply},
+			{Key: transcript.ResultKey(1, 0), Kind: transcript.KindResult, Body: result(execution, call("k8s.pods", `{}`))},
+		} {
+			e.Execution, e.Seq = execution, int64(2*n+k+1)
+			rows = append(rows, e)
+		}
+	}
+	recorded, err := eval.Record(t.Context(), rows, nil, blobs{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := recorded.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, err := eval.DecodeTape(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, r := range read.Results {
+		got = append(got, r.Text)
+	}
+	if want := []string{"a/Plan", "b/Model", "c/Plan"}; !cmp.Equal(want, got) || len(read.Replies) != 1 {
+		t.Errorf("results %v, want %v; replies: %d", got, want, len(read.Replies))
 	}
 }

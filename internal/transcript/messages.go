@@ -35,11 +35,7 @@ func Messages(entries []Entry) []agent.Message {
 }
 
 func replyMessages(e Entry, results map[string]agent.Message, begun map[Key]bool) []agent.Message {
-	text := e.Text
-	if e.Own > 0 {
-		text = text[:min(e.Own, len(text))]
-	}
-	reply := agent.Message{Role: agent.Assistant, Content: text, Thinking: e.Thinking, ProviderState: e.ProviderState}
+	reply := agent.Message{Role: agent.Assistant, Content: e.OwnText(), Thinking: e.Thinking, ProviderState: e.ProviderState}
 	out := []agent.Message{reply}
 	for n, call := range e.Calls {
 		out[0].ToolCalls = append(out[0].ToolCalls, agent.ToolCall{ID: call.ID, Name: call.Name, Arguments: call.Arguments})
@@ -56,6 +52,14 @@ func replyMessages(e Entry, results map[string]agent.Message, begun map[Key]bool
 		out = append(out, result)
 	}
 	return out
+}
+
+// OwnText returns the text of a reply that the model itself wrote, without its provider's sources.
+func (e Entry) OwnText() string {
+	if e.Own > 0 {
+		return e.Text[:min(e.Own, len(e.Text))]
+	}
+	return e.Text
 }
 
 func resultMessage(e Entry, summaries map[Key]Entry) agent.Message {

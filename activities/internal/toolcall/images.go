@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/kit/picture"
@@ -33,9 +32,7 @@ func (j Calls) keepImages(ctx context.Context, result *tool.Result, body *transc
 		if about == "" {
 			continue
 		}
-		if note := "\n[" + about + "]"; !strings.Contains(result.Content, note) { // a replayed result has it already
-			result.Content += note
-		}
+		result.Content += transcript.ImageNote(about)
 	}
 	body.Text, body.Size = result.Content, len(result.Content)
 	return nil

@@ -249,7 +249,7 @@ func (t *try) read(ctx context.Context, host *app.Host, id string) error {
 			return err
 		}
 	}
-	o.Tape, err = eval.Record(ctx, entries, nil, host.Store.Blob)
+	o.Tape, err = eval.Record(ctx, entries, nil, host.Store)
 	return err
 }
 

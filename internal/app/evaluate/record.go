@@ -30,8 +30,8 @@ func FromBundle(ctx context.Context, b bundle.Bundle) (c eval.Case, draft []byte
 		return c, nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	if known := store.KnownSchema(); b.Schema > known {
-		return c, nil, fmt.Errorf("the bundle comes from a store with schema %d, and this program knows %d: use a newer release", b.Schema, known)
+	if err := b.CheckSchema(store.KnownSchema()); err != nil {
+		return c, nil, err
 	}
 	st, err := store.Open(ctx, store.Options{Path: filepath.Join(dir, "inquest.db")})
 	if err != nil {
@@ -61,7 +61,7 @@ func FromBundle(ctx context.Context, b bundle.Bundle) (c eval.Case, draft []byte
 		stage, _, _ = strings.Cut(stage, "#")
 		return stage == plan.ScoringName || stage == plan.LearningName
 	})
-	c.Tape, err = eval.Record(ctx, entries, catalogues, st.Blob)
+	c.Tape, err = eval.Record(ctx, entries, catalogues, st)
 	c.Tape.StartedAt = r.StartedAt.UTC().Truncate(time.Second)
 	about := fmt.Sprintf("Recorded from %s on %s.", r.WorkflowID, r.StartedAt.UTC().Format("2006-01-02"))
 	return c, eval.Draft(about, string(r.Status), report.BriefOf(r, nil).Cause, c.Tape), err

@@ -54,8 +54,7 @@ func (b Builtins) Call(ctx context.Context, p plan.Agent, call tool.Call) (tool.
 		if t.Spec.Name != call.Name {
 			continue
 		}
-		code := slices.ContainsFunc(b.Code, func(own builtin.Tool) bool { return own.Spec.Name == call.Name })
-		if b.Recorded != nil && (code || call.Name == agent.ToolShell) {
+		if b.Recorded != nil && b.reachesOut(call.Name) {
 			return b.Recorded.Call(ctx, call)
 		}
 		result := t.Run(ctx, call)
@@ -65,4 +64,9 @@ func (b Builtins) Call(ctx context.Context, p plan.Agent, call tool.Call) (tool.
 		return result, nil
 	}
 	return tool.Failure(tool.ErrorUnknownTool, fmt.Sprintf("Unknown tool %q.", call.Name)), nil
+}
+
+// reachesOut reports whether a tool may reach other systems: the shell, and the program's own tools.
+func (b Builtins) reachesOut(name string) bool {
+	return name == agent.ToolShell || slices.ContainsFunc(b.Code, func(t builtin.Tool) bool { return t.Spec.Name == name })
 }

@@ -65,5 +65,8 @@ func (o HostOptions) Check() error {
 	return err
 }
 
+// standalone reports whether the worker is the purpose of its process.
+func (s Settings) standalone() bool { return s.Embedding == nil && s.Evaluation == nil }
+
 // embedding returns the additions of the embedding program.
 func (s Settings) embedding() Embedding { return *cmp.Or(s.Embedding, &Embedding{}) }

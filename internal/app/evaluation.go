@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/inquest-dev/inquest/activities"
@@ -25,8 +24,11 @@ type Evaluation struct {
 }
 
 // confine removes everything else that activities reach, and what measures by another clock than the workflows'.
-func (e *Evaluation) confine(act *activities.Activities, p planner) {
+func (e *Evaluation) confine(act *activities.Activities, p planner, m *Models) {
 	act.Replayed = true
+	if e.Model != nil {
+		act.Models = evaluated{m, e.Model}
+	}
 	act.Circuits, act.Embeddings, act.Runbooks, act.Limits = nil, nil, nil, unlimited{}
 	act.Planner = evaluationPlanner{p, e.NativeTools}
 }
@@ -51,29 +53,19 @@ func (e evaluationPlanner) Plan(ctx context.Context, req agent.Request, data str
 	if err != nil {
 		return p, err
 	}
-	if stage := p.AsksPeople(); stage != "" {
-		return p, fmt.Errorf("stage %s asks people, so the chain cannot be evaluated", stage)
+	if err := p.Unattended(); err != nil {
+		return p, err
 	}
 	p.Scoring, p.Memory, p.Learning, p.RunbookURLs, p.Bounds.OnLimit = nil, nil, nil, nil, plan.OnBoundEnd
+	if e.nativeTools {
+		return p, nil
+	}
 	for a := range p.AllAgents() {
 		for n := range a.Providers {
-			if !e.nativeTools {
-				a.Providers[n].NativeTools = plan.NativeTools{}
-			}
+			a.Providers[n].NativeTools = plan.NativeTools{}
 		}
 	}
 	return p, nil
-}
-
-// models returns the clients of the providers, or those of an evaluation.
-func (o WorkerOptions) models() interface {
-	Client(p plan.Provider, timeouts plan.Timeouts) (llm.Client, error)
-} {
-	m := NewModels(o.Config.LookupEnv, o.Models, o.Logger)
-	if o.Evaluation == nil || o.Evaluation.Model == nil {
-		return m
-	}
-	return evaluated{m, o.Evaluation.Model}
 }
 
 // evaluated are the clients of an evaluation.

@@ -111,7 +111,7 @@ func NewHost(ctx context.Context, opts HostOptions) (*Host, error) {
 	for _, lacking := range live.Current().Unkept() {
 		opts.Logger.Warn("the agents' shell cannot be set up as configured", "reason", lacking)
 	}
-	if opts.Embedding == nil && opts.Evaluation == nil {
+	if opts.standalone() {
 		if err := PrepareSample(opts.Data); err != nil {
 			return nil, err
 		}
@@ -119,10 +119,9 @@ func NewHost(ctx context.Context, opts HostOptions) (*Host, error) {
 	}
 	h.Config = live
 	if opts.Evaluation == nil {
-		h.notifications, err = live.Current().Notifications()
-	}
-	if err != nil && len(h.ServersAlone()) == 0 {
-		return nil, errors.Join(&command.UsageError{Err: err}, h.Stop())
+		if h.notifications, err = live.Current().Notifications(); err != nil && len(h.ServersAlone()) == 0 {
+			return nil, errors.Join(&command.UsageError{Err: err}, h.Stop())
+		}
 	}
 	if err := h.connect(ctx); err != nil {
 		return nil, errors.Join(err, h.Stop())
@@ -140,7 +139,7 @@ func (h *Host) StartIn(ctx context.Context, registry worker.Registry) (err error
 	go h.Config.Watch(watch)
 	settings := h.opts.Settings
 	settings.MaxCalls, settings.Drain = cmp.Or(settings.MaxCalls, h.Config.Current().Queue.Calls()), h.Drain()
-	if h.opts.Embedding == nil && h.opts.Evaluation == nil { // the cache is shared by the whole process
+	if h.opts.standalone() { // the cache is shared by the whole process
 		worker.SetStickyWorkflowCacheSize(cmp.Or(h.opts.CachedWorkflows, CachedWorkflows(settings.MaxCalls)))
 	}
 	joined, err := h.joinFleet(ctx)

@@ -204,6 +204,7 @@ func register(w worker.Registry, act *activities.Activities, toolsOnly bool) {
 
 func newActivities(ctx context.Context, opts WorkerOptions, sessions activities.Sessions) *activities.Activities {
 	runs, code := runs{opts.Client, opts.Keys.Converter(nil)}, opts.embedding()
+	models := NewModels(opts.Config.LookupEnv, opts.Models, opts.Logger)
 	plans := planner{opts.Config, opts.Store, code.Selectors, opts.Logger}
 	builtins := Builtins{Results: opts.Store, Code: code.Tools, Keeper: opts.Keeper}
 	if opts.Evaluation != nil {
@@ -215,7 +216,7 @@ func newActivities(ctx context.Context, opts WorkerOptions, sessions activities.
 		Transcripts: opts.Store, Mail: opts.Store, Records: opts.Store, Blobs: opts.Store,
 		Store: opts.Store.ID(), Memories: opts.Store, Limits: opts.Store, Ledger: opts.Store,
 		Rules: opts.Store, Circuits: opts.Store, Clock: opts.Store, Times: opts.Store, Alerts: opts.Store, Intake: newIntake(opts),
-		Models: opts.models(), Servers: opts.Servers,
+		Models: models, Servers: opts.Servers,
 		Learnings: opts.Store, Threads: opts.Store, Embeddings: embed.New(opts.Config.LookupEnv),
 		Runbooks: runbook.New(func() runbook.Settings { return opts.Config.Current().Runbooks() }),
 		Builtins: builtins,
@@ -225,7 +226,7 @@ func newActivities(ctx context.Context, opts WorkerOptions, sessions activities.
 		Logger:           opts.Logger,
 	}
 	if opts.Evaluation != nil {
-		opts.Evaluation.confine(act, plans)
+		opts.Evaluation.confine(act, plans, models)
 	}
 	return act
 }

@@ -99,6 +99,16 @@ func (e Expect) check(r *strict.Report) {
 	}
 }
 
+// RequestFor returns the request of a run. An empty provider, and Recorded, leave the models of the request and the configuration.
+func (c Case) RequestFor(provider string) agent.Request {
+	out := c.Request
+	out.Again, out.Attach = true, true
+	if provider != "" && provider != Recorded {
+		out.Provider = provider
+	}
+	return out
+}
+
 // maxFile limits each file of a case, in bytes.
 const maxFile = 64 << 20
 

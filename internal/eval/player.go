@@ -169,9 +169,6 @@ func (r Result) result() tool.Result {
 // Recorded is the name of the provider that replays the recorded replies instead of calling a model.
 const Recorded = "recorded"
 
-// errNotRecorded is the cause of an error about a model call that is not on the tape.
-var errNotRecorded = fmt.Errorf("%w: no reply on the tape", llm.ErrInvalidRequest)
-
 // Model returns a client that replays the recorded replies. caller identifies the call that a context belongs to: the agent, and a name
 // that is the same for all attempts.
 func (p *Player) Model(caller func(context.Context) (execution, call string)) llm.Client {
@@ -191,15 +188,10 @@ func (m recorded) Generate(ctx context.Context, req llm.Request, onDelta func(ll
 	}
 	execution, call := m.caller(ctx)
 	n := p.place(execution, call)
-	var replies []Reply
-	for _, r := range p.tape.Replies {
-		if r.Agent == execution {
-			replies = append(replies, r)
-		}
-	}
+	replies := p.tape.of(execution).Replies
 	if n >= len(replies) {
 		return llm.Response{}, &llm.Error{
-			Kind: errNotRecorded, Provider: Recorded, Message: fmt.Sprintf("the tape has %[2]d replies of %[1]s", execution, len(replies)),
+			Kind: llm.ErrInvalidRequest, Provider: Recorded, Message: fmt.Sprintf("the tape has %d replies of %s", len(replies), execution),
 		}
 	}
 	r := replies[n]

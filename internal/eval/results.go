@@ -58,6 +58,15 @@ type Total struct {
 	Diverged *Divergence `json:"diverged,omitempty"`
 }
 
+// Columns returns what tables show of a total, besides the case and the provider: the runs that have passed, the rate, the cost, the mean
+// time and the coverage of the tape.
+func (t Total) Columns() []string {
+	return []string{t.Count(), t.Percent(), t.Cost(), Seconds(t.TookMS), t.Coverage.String()}
+}
+
+// Seconds formats milliseconds: "1.5 s".
+func Seconds(ms int64) string { return fmt.Sprintf("%.1f s", float64(ms)/1000) }
+
 // Cost returns the cost, or "-" if it is zero or unknown.
 func (t Total) Cost() string {
 	if t.CostUSD <= 0 {
@@ -277,8 +286,7 @@ func (r Results) Markdown() string {
 		if t.Case != "" {
 			name = cell(t.Case)
 		}
-		fmt.Fprintf(&out, "| %s | %s | %s | %s | %s | %.1f s | %s |\n",
-			name, cell(t.Provider), t.Count(), t.Percent(), t.Cost(), float64(t.TookMS)/1000, t.Coverage)
+		fmt.Fprintf(&out, "| %s | %s | %s |\n", name, cell(t.Provider), strings.Join(t.Columns(), " | "))
 	}
 	for _, run := range r.Runs {
 		if run.Passed {

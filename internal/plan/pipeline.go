@@ -2,6 +2,7 @@ package plan
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 )
 
@@ -119,14 +120,14 @@ func (r Routing) asksPeople() bool {
 	return r.Review != nil && r.Review.People || asked(TargetClarification) || asked(TargetConfirmation)
 }
 
-// AsksPeople returns the name of the first stage that may ask people, apart from calls that need approval. Empty means none.
-func (p *Plan) AsksPeople() string {
+// Unattended returns an error if a stage may ask people, apart from calls that need approval.
+func (p *Plan) Unattended() error {
 	for _, s := range p.Stages {
 		if s.Routing.asksPeople() {
-			return s.Name
+			return fmt.Errorf("stage %s asks people, so the chain cannot be evaluated", s.Name)
 		}
 	}
-	return ""
+	return nil
 }
 
 // Interrupts say how a chain waits for people.

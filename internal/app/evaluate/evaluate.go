@@ -13,7 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.temporal.io/sdk/activity"
@@ -112,8 +112,8 @@ func (t *try) result(out *eval.Run, err error) error {
 	if t.Provider != eval.Recorded {
 		out.CostUSD, out.Tokens = t.usage.CostUSD, t.usage.Tokens()
 	}
-	if err == nil && t.outcome.Status == agent.StatusFailed {
-		err = t.modelError()
+	if failed := t.gaveUp.Load(); err == nil && failed != nil && t.outcome.Status == agent.StatusFailed {
+		err = failed
 	}
 	if err == nil {
 		out.Failures = t.of.Expect.Failures(t.outcome)
@@ -134,30 +134,12 @@ type try struct {
 	outcome eval.Outcome
 	usage   agent.Usage
 	bundle  []byte
-
-	mu     sync.Mutex
-	failed error // the last error of a model after which it was not called again
-}
-
-// gaveUp records an error of a model. The run cannot be judged if the investigation fails then.
-func (t *try) gaveUp(err error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.failed = err
-}
-
-func (t *try) modelError() error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.failed
+	// gaveUp is the last error of a model after which it was not called again. The run cannot be judged if the investigation fails then.
+	gaveUp atomic.Pointer[llm.Error]
 }
 
 func (t *try) run(ctx context.Context) (err error) {
-	request := t.of.Request
-	request.Again, request.Attach = true, true
-	if t.Provider != "" && t.Provider != eval.Recorded {
-		request.Provider = t.Provider
-	}
+	request := t.of.RequestFor(t.Provider)
 	input, err := json.Marshal(request)
 	if err != nil {
 		return err
@@ -219,7 +201,7 @@ func (t *try) settings(ctx context.Context) app.Settings {
 			}
 			return t.player
 		},
-		Model:       func(own llm.Client) llm.Client { return patient{own, ctx, t.gaveUp} },
+		Model:       func(own llm.Client) llm.Client { return patient{own, ctx, t.gaveUp.Store} },
 		NativeTools: t.Live,
 	}}
 	if t.Provider == eval.Recorded {
@@ -285,7 +267,7 @@ type patient struct {
 	llm.Client
 	run context.Context
 	// gaveUp gets the error after which the model is not called again.
-	gaveUp func(error)
+	gaveUp func(*llm.Error)
 }
 
 // tries is how often a model with a temporary error is called.
@@ -313,7 +295,7 @@ func (p patient) Generate(ctx context.Context, req llm.Request, onDelta func(llm
 				return out, err
 			}
 		}
-		p.gaveUp(err)
+		p.gaveUp(failed)
 		final := *failed
 		final.Kind, final.Message = llm.ErrInvalidRequest, err.Error()
 		return out, &final

@@ -45,7 +45,7 @@ func TestPatient(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				began, gaveUp := time.Now(), ""
-				model := patient{&failing{errs: test.errs}, t.Context(), func(err error) { gaveUp = err.Error() }}
+				model := patient{&failing{errs: test.errs}, t.Context(), func(err *llm.Error) { gaveUp = err.Error() }}
 				out, err := model.Generate(t.Context(), llm.Request{}, nil)
 				if took := time.Since(began); took != test.took {
 					t.Errorf("it took %s, want %s", took, test.took)

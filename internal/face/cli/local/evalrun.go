@@ -174,18 +174,12 @@ func (f *evalFlags) load(c *base.CLI, dir string) ([]eval.Case, error) {
 	var wrong []error
 	for _, one := range cases {
 		for _, provider := range f.providers {
-			if provider != "" && provider != eval.Recorded {
-				one.Request.Provider = provider
-			}
-			one.Request.Attach = true
-			p, err := cfg.Plan(one.Request)
-			if len(cfg.VirtualOf(cfg.ChainOf(one.Request))) > 0 { // this program has no agents that were made at run time
+			request := one.RequestFor(provider)
+			p, err := cfg.Plan(request)
+			if len(cfg.VirtualOf(cfg.ChainOf(request))) > 0 { // this program has no agents that were made at run time
 				err = errors.New("chains with agents made at run time cannot be evaluated")
 			}
-			if stage := p.AsksPeople(); err == nil && stage != "" {
-				err = fmt.Errorf("stage %s asks people, so the chain cannot be evaluated", stage)
-			}
-			if err != nil {
+			if err = cmp.Or(err, p.Unattended()); err != nil {
 				wrong = append(wrong, fmt.Errorf("%s: %w", one.Name, err))
 			}
 		}
@@ -256,7 +250,7 @@ func (f *evalFlags) file(r eval.Run, n int) string {
 
 func verdict(r eval.Run) string {
 	if r.Passed {
-		return fmt.Sprintf("passed (%.1f s)", float64(r.TookMS)/1000)
+		return fmt.Sprintf("passed (%s)", eval.Seconds(r.TookMS))
 	}
 	return "failed: " + strings.Join(r.Problems(), "; ")
 }
@@ -301,13 +295,11 @@ func (f *evalFlags) print(c *base.CLI, r, earlier eval.Results) error {
 func printResults(c *base.CLI, r eval.Results) error {
 	const titles = "CASE\tPROVIDER\tPASSED\tRATE (95 %)\tCOST\tTIME\tTAPE"
 	err := base.PrintTable(c, titles, append(slices.Clone(r.Cases), r.Totals...), func(t eval.Total) []any {
-		name := t.Case
-		if name == "" {
-			name = "(all)"
+		cells := []any{cmp.Or(t.Case, "(all)"), t.Provider}
+		for _, text := range t.Columns() {
+			cells = append(cells, text)
 		}
-		return []any{
-			name, t.Provider, t.Count(), t.Percent(), t.Cost(), fmt.Sprintf("%.1f s", float64(t.TookMS)/1000), t.Coverage,
-		}
+		return cells
 	})
 	if err != nil {
 		return err

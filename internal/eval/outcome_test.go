@@ -90,7 +90,7 @@ func TestDiverged(t *testing.T) {
 		"one call more": {func(rows []transcript.Entry) []transcript.Entry {
 			rows[8].Calls = []transcript.Call{*call("k8s.pods", `{}`)}
 			return rows
-		}, `row 8, look/A, iteration 3: it called k8s.pods {}, which is not on the tape`},
+		}, `row 8, look/A, iteration 3: it called k8s.pods {} in addition`},
 		"another result": {func(rows []transcript.Entry) []transcript.Entry {
 			rows[3].Text = "other"
 			return rows
@@ -109,7 +109,7 @@ func TestDiverged(t *testing.T) {
 			other := entry(9, transcript.KindReply, transcript.Key{Iteration: 1}, transcript.Body{Text: "hello"})
 			other.Execution = "look/B"
 			return append(rows, other)
-		}, "row 9, look/B, iteration 1: the tape has 0 replies of this agent"},
+		}, "row 9, look/B, iteration 1: an additional reply, after 0"},
 		"nothing": {func([]transcript.Entry) []transcript.Entry { return nil },
 			"look/A, iteration 1: the agent ended after 0 of 3 replies"},
 	} {

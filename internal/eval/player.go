@@ -188,7 +188,7 @@ func (m recorded) Generate(ctx context.Context, req llm.Request, onDelta func(ll
 	}
 	execution, call := m.caller(ctx)
 	n := p.place(execution, call)
-	replies := p.tape.of(execution).Replies
+	replies := p.tape.repliesOf(execution)
 	if n >= len(replies) {
 		return llm.Response{}, &llm.Error{
 			Kind: llm.ErrInvalidRequest, Provider: Recorded, Message: fmt.Sprintf("the tape has %d replies of %s", len(replies), execution),
@@ -239,4 +239,14 @@ func (p *Player) summary(req llm.Request) (string, bool) {
 		}
 	}
 	return "", false
+}
+
+// repliesOf returns the replies of one agent.
+func (t Tape) repliesOf(name string) (out []Reply) {
+	for _, r := range t.Replies {
+		if r.Agent == name {
+			out = append(out, r)
+		}
+	}
+	return out
 }

@@ -72,7 +72,8 @@ type Result struct {
 	Summary   string          `json:"summary,omitempty"`
 	Artifacts []tool.Artifact `json:"artifacts,omitempty"`
 
-	row int64
+	row  int64
+	blob string // the hash of the whole text, if the text is only its beginning
 }
 
 // line is a line of a tape's file: one of these.

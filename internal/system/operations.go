@@ -104,6 +104,11 @@ var (
 		Summary: "Get the current status of an investigation"})
 	GetEvidence = op[ByID, evidence.Evidence](Operation{Name: "get-evidence", Role: viewer, Method: get, Path: investigation + "/evidence",
 		Summary: "Get an investigation's evidence, and for each claim of its report whether the evidence supports it", Tool: "get_evidence"})
+	GetPlan = op[ByID, plan.Plan](Operation{Name: "get-plan", Role: viewer, Method: get, Path: investigation + "/plan",
+		Summary: "Get an investigation's plan: its chain as it was resolved at the start, with all prompts, models, tools and limits"})
+	Compare = op[CompareIn, Comparison](Operation{Name: "compare", Role: viewer, Method: get, Path: investigation + "/compare/{other}",
+		Summary:   "Compare two investigations: plans, transcripts reply by reply, causes, cost and time",
+		NotRemote: "the command reads both and compares them by itself"})
 	ListArtifacts = op[ByID, Page[artifact.Artifact]](Operation{Name: "list-artifacts", Role: viewer, Method: get,
 		Path: investigation + "/artifacts", Summary: "List the files and images that tools returned"})
 	GetArtifact = op[ArtifactIn, []byte](Operation{Name: "get-artifact", Role: viewer, Method: get, Path: investigation + "/artifacts/{n}",

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/virtual"
 	"github.com/inquest-dev/inquest/workflows"
@@ -53,6 +54,7 @@ var Problems = []struct {
 	{ErrNeedsApproval, "needs-approval"},
 	{ErrPending, "pending"},
 	{ErrNotTaken, "not-taken"},
+	{plan.ErrNewer, "newer-plan"},
 }
 
 // ProblemName returns the end of the problem type of an error. An empty string means that it has none.

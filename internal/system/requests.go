@@ -13,6 +13,12 @@ type ByID struct {
 	ID string `path:"id" maxLength:"1000" doc:"ID of the investigation, or its workflow ID"`
 }
 
+// CompareIn names two investigations.
+type CompareIn struct {
+	ByID
+	Other string `path:"other" maxLength:"1000" doc:"ID of the other investigation, or its workflow ID"`
+}
+
 // ListIn selects investigations.
 type ListIn struct {
 	Status    string    `query:"status" doc:"only investigations with this status, such as running, completed or failed"`

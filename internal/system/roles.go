@@ -5,6 +5,7 @@ import (
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/artifact"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/trust/audit"
 	"github.com/inquest-dev/inquest/internal/trust/evidence"
@@ -35,6 +36,8 @@ type Reader interface {
 	Outcome(ctx context.Context, id string) (Record, error)
 	Whole(ctx context.Context, id string) (Record, error)
 	Evidence(ctx context.Context, r Record) (evidence.Evidence, error)
+	// Plan returns what the investigation was started with: record.ErrNotFound means that it has no plan.
+	Plan(ctx context.Context, r Record) (plan.Plan, error)
 	Artifacts(ctx context.Context, id string) ([]artifact.Artifact, error)
 	Artifact(ctx context.Context, ref string) ([]byte, error)
 	// Text replaces the beginning of a long text with the whole text, which ref names. An empty ref means that it is whole already.

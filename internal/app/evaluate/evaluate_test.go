@@ -191,7 +191,7 @@ func TestModels(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := evaluate.Run(t.Context(), c, opts)
-	const diverged = `it called k8s.restart {"name":"db"}, which is not on the tape`
+	const diverged = `it called k8s.restart {"name":"db"} in addition`
 	covered := got.Coverage == eval.Coverage{Hits: 1, Misses: 1}
 	if !got.Passed || !covered || got.Diverged == nil || got.Diverged.What != diverged || got.Tokens == 0 {
 		t.Errorf("%+v, diverged at %v", got, got.Diverged)

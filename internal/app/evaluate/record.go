@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/agent"
@@ -56,16 +55,13 @@ func FromBundle(ctx context.Context, b bundle.Bundle) (c eval.Case, draft []byte
 	if err != nil {
 		return c, nil, err
 	}
-	entries = slices.DeleteFunc(entries, func(e transcript.Entry) bool { // judges are not evaluated
-		stage, _, _ := strings.Cut(e.Execution, "/")
-		stage, _, _ = strings.Cut(stage, "#")
-		return stage == plan.ScoringName || stage == plan.LearningName
-	})
-	c.Tape, err = eval.Record(ctx, entries, catalogues, st)
+	c.Tape, err = eval.Record(ctx, slices.DeleteFunc(entries, judges), catalogues, st)
 	c.Tape.StartedAt = r.StartedAt.UTC().Truncate(time.Second)
 	about := fmt.Sprintf("Recorded from %s on %s.", r.WorkflowID, r.StartedAt.UTC().Format("2006-01-02"))
 	return c, eval.Draft(about, string(r.Status), report.BriefOf(r, nil).Cause, c.Tape), err
 }
+
+func judges(e transcript.Entry) bool { return eval.Judges(e.Execution) }
 
 // requestOf returns the request of a recorded investigation as far as it does not belong to that run alone.
 func requestOf(r record.Investigation, blobs map[string][]byte) (agent.Request, error) {

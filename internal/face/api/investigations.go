@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -20,6 +21,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/artifact"
 	"github.com/inquest-dev/inquest/internal/client"
 	"github.com/inquest-dev/inquest/internal/face/report"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/system"
 	"github.com/inquest-dev/inquest/internal/trust/evidence"
@@ -35,6 +37,8 @@ func (h investigations) routes(to *Server) {
 	register(to, system.GetInvestigation, h.getInvestigation)
 	register(to, system.GetStatus, h.status)
 	register(to, system.GetEvidence, h.evidence)
+	register(to, system.GetPlan, h.getPlan)
+	register(to, system.Compare, h.compare)
 	register(to, system.ListArtifacts, h.artifacts)
 	add(to, system.GetArtifact.Operation, h.artifact)
 }
@@ -209,6 +213,35 @@ func (h investigations) evidence(ctx context.Context, in *system.ByID) (*body[ev
 		return nil, err
 	}
 	found, err := h.opts.System.Evidence(ctx, w)
+	return reply(found), err
+}
+
+func (h investigations) getPlan(ctx context.Context, in *system.ByID) (*body[plan.Plan], error) {
+	o, err := h.owned(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	w, err := h.opts.System.Outcome(ctx, o.ID)
+	if err != nil {
+		return nil, err
+	}
+	p, err := h.opts.System.Plan(ctx, w)
+	if errors.Is(err, record.ErrNotFound) {
+		err = huma.Error404NotFound("this investigation has no plan: it ended before one was stored")
+	}
+	return reply(p), err
+}
+
+func (h investigations) compare(ctx context.Context, in *system.CompareIn) (*body[system.Comparison], error) {
+	a, err := h.owned(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	b, err := h.owned(ctx, in.Other)
+	if err != nil {
+		return nil, err
+	}
+	found, err := report.Compare(ctx, h.opts.System, a.ID, b.ID)
 	return reply(found), err
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/client"
 	"github.com/inquest-dev/inquest/internal/configuration"
 	"github.com/inquest-dev/inquest/internal/kit/ratelimit"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/system"
 	"github.com/inquest-dev/inquest/internal/tool"
@@ -41,6 +42,7 @@ var kinds = []struct {
 	{virtual.ErrTaken, http.StatusConflict, ""},
 	{virtual.ErrChanged, http.StatusPreconditionFailed, ""},
 	{record.ErrReviewState, http.StatusConflict, ""},
+	{plan.ErrNewer, http.StatusConflict, ""},
 	{record.ErrNotFound, http.StatusNotFound, notVisible},
 	{system.ErrEnded, http.StatusConflict, ""},
 	{system.ErrRefused, http.StatusConflict, ""},

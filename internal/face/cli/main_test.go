@@ -21,6 +21,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/face/cli/local"
 	"github.com/inquest-dev/inquest/internal/face/clitest"
 	"github.com/inquest-dev/inquest/internal/knowledge/learning"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/tool"
@@ -252,6 +253,13 @@ func save(ctx context.Context, st *store.Store, workflowID string, status agent.
 		return err
 	}
 	r.DataHash = data
+	text, err := json.Marshal(plan.Plan{Version: 1, Chain: r.Chain})
+	if err == nil {
+		r.PlanHash, err = st.PutBlob(ctx, text)
+	}
+	if err != nil {
+		return err
+	}
 	e := record.Execution{
 		Investigation: r.ID, Name: "collect/LogAgent", Stage: "collect", Agent: "LogAgent", Model: "gpt-4o",
 		Status: agent.StatusRunning, StartedAt: started,

@@ -10,7 +10,8 @@ import (
 // commandOf are the commands that run an operation.
 var commandOf = map[string]string{
 	"list-investigations": "list", "start-investigation": "run", "get-investigation": "show", "get-status": "status",
-	"get-evidence": "show", "list-artifacts": "artifacts", "get-artifact": "artifacts", "get-transcript": "show", "list-acts": "audit",
+	"get-evidence": "show", "get-plan": "compare", "compare": "compare",
+	"list-artifacts": "artifacts", "get-artifact": "artifacts", "get-transcript": "show", "list-acts": "audit",
 	"watch-investigation": "watch", "list-inbox": "inbox", "cancel": "cancel", "score": "score", "decide": "decide", "answer": "answer",
 	"extend-budget": "extend", "list-conversations": "threads list", "get-conversation": "chat", "begin-conversation": "chat", "say": "chat",
 	"get-conversation-transcript": "chat", "conclude-turn": "chat", "close-conversation": "chat", "watch-conversation": "chat",

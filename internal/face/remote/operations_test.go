@@ -59,6 +59,7 @@ func TestOperations(t *testing.T) {
 		"Start": failed(r.Start(ctx, system.Start{})), "Find": failed(r.Find(ctx, id)), "List": failed(r.List(ctx, record.Filter{})),
 		"Status": failed(r.Status(ctx, id)), "Whole": failed(r.Whole(ctx, id)),
 		"Evidence":  failed(r.Evidence(ctx, system.Record{Investigation: record.Investigation{ID: id}})),
+		"Plan":      failed(r.Plan(ctx, system.Record{Investigation: record.Investigation{ID: id}})),
 		"Artifacts": failed(r.Artifacts(ctx, id)), "Artifact": failed(r.Artifact(ctx, system.Investigations+"/i/artifacts/1")),
 		"Acts":    r.Acts(ctx, record.ActFilter{Investigation: id}, func(audit.Act) error { return nil }),
 		"Follow":  failed(r.Follow(ctx, system.HandleOf(id, true), 0, func(system.Event) error { return nil })),

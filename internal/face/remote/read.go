@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/artifact"
+	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/system"
 	"github.com/inquest-dev/inquest/internal/transcript"
@@ -39,7 +40,7 @@ func (r *Client) Resolve(ctx context.Context, id string) (string, error) {
 	if _, err := r.Find(ctx, id); !errors.Is(err, record.ErrNotFound) {
 		return id, err
 	}
-	names, err := r.beginning(ctx, id)
+	names, err := beginning(ctx, r, id)
 	switch {
 	case err != nil || len(names) == 0:
 		return id, err
@@ -50,7 +51,7 @@ func (r *Client) Resolve(ctx context.Context, id string) (string, error) {
 }
 
 // beginning returns the IDs with a prefix, or workflow IDs if the prefix matches those.
-func (r *Client) beginning(ctx context.Context, text string) (names []string, err error) {
+func beginning(ctx context.Context, r *Client, text string) (names []string, err error) {
 	asked := system.ListIn{Search: text, Limit: mostListed}
 	if n := strings.LastIndexByte(text, ':'); n > 0 { // workflow IDs are compared below
 		asked.Search = text[:n]
@@ -69,7 +70,7 @@ func (r *Client) beginning(ctx context.Context, text string) (names []string, er
 }
 
 func (r *Client) Meant(ctx context.Context, id string, unknown error) error {
-	if names, err := r.beginning(ctx, id); err == nil && len(names) > 0 {
+	if names, err := beginning(ctx, r, id); err == nil && len(names) > 0 {
 		return fmt.Errorf("%w. IDs that start with it: %s. Give a full ID", unknown, strings.Join(names, ", "))
 	}
 	return unknown
@@ -153,6 +154,10 @@ func entriesOf(page func(after int64) (system.Entries, error), after int64) (all
 			return all, err
 		}
 	}
+}
+
+func (r *Client) Plan(ctx context.Context, w system.Record) (plan.Plan, error) {
+	return do(ctx, r, system.GetPlan, system.ByID{ID: w.Investigation.ID})
 }
 
 func (r *Client) Evidence(ctx context.Context, w system.Record) (evidence.Evidence, error) {

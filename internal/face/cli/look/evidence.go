@@ -51,15 +51,6 @@ func showEvidence(ctx context.Context, c *base.CLI, w system.Record) error {
 	return page(c, text.String())
 }
 
-// proofOf returns the evidence that an investigation's report was checked against, or nil if it was not checked.
-func proofOf(ctx context.Context, c *base.CLI, w system.Record) (*evidence.Evidence, error) {
-	if w.Investigation.Envelope.Evidence == "" {
-		return nil, nil
-	}
-	found, err := c.Client().Evidence(ctx, w)
-	return &found, err
-}
-
 func evidenceRow(i evidence.Item) []any {
 	text := i.Content
 	if i.Location != "" {

@@ -150,7 +150,7 @@ func list(ctx context.Context, c *base.CLI, filter record.Filter) error {
 		slices.Reverse(titles)
 	}
 	return base.PrintTable(c, strings.Join(titles, "\t"), all, func(r listed) []any {
-		cells := []any{r.id, statusCell(r), cmp.Or(r.Chain, "-"), r.StartedAt.Local().Format(base.DateTime), took(r.Investigation)}
+		cells := []any{r.id, statusCell(r), cmp.Or(r.Chain, "-"), r.StartedAt.Local().Format(base.DateTime), took(r.StartedAt, r.EndedAt)}
 		cells = append(append(cells, UsageCells(r.Usage)...), record.Age(time.Since(r.StartedAt)), aboutCell(r))
 		if width > 0 {
 			cells[0], cells[len(cells)-1] = cells[len(cells)-1], cells[0]
@@ -183,14 +183,16 @@ func beginnings(ids []string) (short []string) {
 }
 
 // statusCell shows also that a limit cut an investigation short, or that it is partial.
-func statusCell(r listed) string {
+func statusCell(r listed) string { return statusOf(r.Status, r.EndReason) }
+
+func statusOf(status agent.Status, reason agent.EndReason) string {
 	switch {
-	case r.EndReason.Cut():
-		return string(r.Status) + ", cut short"
-	case r.EndReason == agent.EndPartial && r.Status == agent.StatusCompleted:
+	case reason.Cut():
+		return string(status) + ", cut short"
+	case reason == agent.EndPartial && status == agent.StatusCompleted:
 		return "partial"
 	}
-	return string(r.Status)
+	return string(status)
 }
 
 // aboutCell describes an investigation: its score, its subject, and its outcome (the summary, or why it failed), as far as known.
@@ -221,9 +223,9 @@ func UsageCells(u agent.Usage) []any {
 	return []any{u.Tokens(), u.ModelCalls, u.ToolCalls, terminal.Cost(u)}
 }
 
-func took(r record.Investigation) string {
-	if r.EndedAt == nil {
+func took(started time.Time, ended *time.Time) string {
+	if ended == nil {
 		return "-"
 	}
-	return r.EndedAt.Sub(r.StartedAt).Round(time.Second / 10).String()
+	return ended.Sub(started).Round(time.Second / 10).String()
 }

@@ -76,7 +76,13 @@ class Investigation {
     this.rail = h("ol.rail", { "aria-label": "Stages in the order in which they ran" });
     this.panesBox = h("div.panes");
     main.replaceChildren(
-      h("nav.back", {}, h("a", { href: "#/", "aria-keyshortcuts": "u" }, "All investigations")),
+      h(
+        "nav.back",
+        {},
+        h("a", { href: "#/", "aria-keyshortcuts": "u" }, "All investigations"),
+        " · ",
+        h("a", { href: `#/compare/${encodeURIComponent(id)}` }, "Compare"),
+      ),
       this.head.element,
       this.troubles,
       this.waitBox,

@@ -19,6 +19,7 @@ function connection(state) {
 const views = {
   new: async (_, options) => (await import("./start.js")).start(main, options),
   chats: async (rest, options) => (await import("./chat.js")).chat(main, rest, options),
+  compare: async (rest, options) => (await import("./compare.js")).compare(main, rest, options),
   stats: async (rest, options) => (await import("./stats.js")).stats(main, rest, options),
   configuration: async (rest, options) => (await import("./configuration.js")).configuration(main, rest, options),
 };

@@ -32,6 +32,8 @@ type ResolveOut struct {
 	// Schedule is the schedule that started it, and Before the verdict of its last check; nil means none.
 	Schedule *agent.Schedule     `json:"schedule,omitempty"`
 	Before   *agent.EarlierCheck `json:"before,omitempty"`
+	// Fork is nil unless the investigation is a fork.
+	Fork *record.Fork `json:"fork,omitempty"`
 	// Level is the level of the worker that resolved the investigation. The run does not use features of later levels.
 	Level Level `json:"level,omitempty"`
 }

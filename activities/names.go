@@ -87,6 +87,7 @@ const (
 	ErrorServerUnavailable = job.ErrorServerUnavailable
 	ErrorStore             = job.ErrorStore
 	ErrorStoreBehind       = job.ErrorStoreBehind
+	ErrorFailedBefore      = job.ErrorFailedBefore
 	ErrorTimeout           = job.ErrorTimeout
 	ErrorWorkerCannot      = job.ErrorWorkerCannot
 	ErrorWorkerDied        = job.ErrorWorkerDied

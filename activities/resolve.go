@@ -81,7 +81,7 @@ func (a resolver) resolve(ctx context.Context, r *record.Investigation) (Resolve
 			return ResolveOut{}, err
 		}
 	}
-	p, err := a.planOf(ctx, r)
+	p, err := a.planOf(ctx, r, stored.PlanHash)
 	if err != nil {
 		return ResolveOut{}, err
 	}
@@ -106,6 +106,9 @@ func (a resolver) resolved(ctx context.Context, r record.Investigation) (Resolve
 		err = a.refuseSame(ctx, r, p.Dedup.Within.D())
 	}
 	if err == nil {
+		err = a.shareEntries(ctx, r, p.Fork)
+	}
+	if err == nil {
 		err = a.noteRunbook(ctx, r.ID, p)
 	}
 	if err == nil {
@@ -113,12 +116,14 @@ func (a resolver) resolved(ctx context.Context, r record.Investigation) (Resolve
 	}
 	return ResolveOut{
 		Plan: r.PlanHash, Data: r.DataHash, Skeleton: p.Skeleton(), SearchAttributes: a.SearchAttributes, By: r.Envelope.By,
-		Labels: r.Labels, Schedule: r.Envelope.Schedule, Before: r.Envelope.Before, Level: LevelListing,
+		Labels: r.Labels, Schedule: r.Envelope.Schedule, Before: r.Envelope.Before, Fork: r.Envelope.Fork,
+		Level: LevelListing,
 	}, err
 }
 
-// planOf reads the request, resolves it and stores the request's data for r.
-func (a resolver) planOf(ctx context.Context, r *record.Investigation) (plan.Plan, error) {
+// planOf reads the request, resolves it and stores the request's data for r. earlier is the hash of the plan of a run that Temporal has
+// reset, or empty.
+func (a resolver) planOf(ctx context.Context, r *record.Investigation, earlier string) (plan.Plan, error) {
 	inputs, from, err := a.Requests.Inputs(ctx, r.WorkflowID, r.RunID)
 	if err != nil {
 		return plan.Plan{}, fmt.Errorf("read the request of %s: %w", r.WorkflowID, err)
@@ -127,12 +132,15 @@ func (a resolver) planOf(ctx context.Context, r *record.Investigation) (plan.Pla
 	if err != nil {
 		return plan.Plan{}, refusal(err)
 	}
+	req.By = cmp.Or(req.By, agent.PersonOf(from))
+	if req.Fork != nil {
+		return a.forkOf(ctx, r, req, earlier)
+	}
 	r.Chain, r.AlertType = req.Chain, req.AlertType
 	text, err := a.data(ctx, req)
 	if err != nil {
 		return plan.Plan{}, err
 	}
-	req.By = cmp.Or(req.By, agent.PersonOf(from))
 	within, err := a.scheduled(ctx, r, req)
 	if err != nil {
 		return plan.Plan{}, err

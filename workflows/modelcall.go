@@ -97,7 +97,7 @@ func (m *modelCalls) ask(ctx workflow.Context, conclude bool) (activities.Genera
 // waitToRetry waits until the model can be called again, or selects the next provider.
 func (m *modelCalls) waitToRetry(ctx workflow.Context, in *activities.GenerateIn, err error) bool {
 	switch errorType, _ := failure(err); errorType {
-	case activities.ErrorWorkerDied, activities.ErrorPrompt, activities.ErrorStoreBehind:
+	case activities.ErrorWorkerDied, activities.ErrorPrompt, activities.ErrorStoreBehind, activities.ErrorFailedBefore:
 		return false // no provider is to blame
 	}
 	if m.waitOut(ctx, err) {

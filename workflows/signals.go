@@ -152,7 +152,7 @@ var steerNames = []string{
 
 // MaxGuide bounds the text of a guide signal, in bytes. The text is in the history, and in
 // a model call next to other texts.
-const MaxGuide = 16 << 10
+const MaxGuide = agent.MaxGuide
 
 // listen registers the signals, with their descriptions. others names the signals that
 // the workflow receives itself.

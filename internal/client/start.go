@@ -42,7 +42,11 @@ func (c *Client) Start(ctx context.Context, s system.Start) (system.Handle, erro
 		err := fmt.Errorf("the workflow ID %s looks like the ID of an investigation: use another one", s.Workflow)
 		return system.Handle{}, &system.InputError{Err: err}
 	}
-	if err := c.putData(ctx, &s); err != nil {
+	prepare := c.putData
+	if s.Request.Fork != nil {
+		prepare = c.prepareFork
+	}
+	if err := prepare(ctx, &s); err != nil {
 		return system.Handle{}, err
 	}
 	h, err := c.start(ctx, s)
@@ -174,21 +178,8 @@ func (c *connection) putData(ctx context.Context, s *system.Start) error {
 	if err := s.Request.CheckData(s.Data, s.MaxData); err != nil {
 		return &system.InputError{Err: err}
 	}
-	if s.Masking != nil {
-		masker, err := s.Masker, error(nil)
-		if masker == nil {
-			masker, err = mask.New(*s.Masking)
-		}
-		if err == nil {
-			s.Data, err = masker.Text(ctx, s.Data)
-		}
-		if err != nil {
-			return fmt.Errorf("mask the data: %w", err)
-		}
-		s.Request.Labels, err = s.Request.Labels.Masked(func(text string) (string, error) { return masker.Text(ctx, text) })
-		if err != nil {
-			return fmt.Errorf("mask the labels of the request: %w", err)
-		}
+	if err := maskRequest(ctx, s); err != nil {
+		return err
 	}
 	if err := c.fingerprint(s); err != nil {
 		return err
@@ -209,16 +200,47 @@ func (c *connection) putData(ctx context.Context, s *system.Start) error {
 			return fmt.Errorf("write the request: %w", err)
 		}
 	}
-	if err := s.Request.Validate(); err != nil {
+	return checkSize(s.Request)
+}
+
+// checkSize returns an error if a request is not valid, or too large for Temporal.
+func checkSize(req agent.Request) error {
+	if err := req.Validate(); err != nil {
 		return &system.InputError{Err: err}
 	}
-	body, err := json.Marshal(s.Request)
+	body, err := json.Marshal(req)
 	if err != nil {
 		return fmt.Errorf("write the request: %w", err)
 	}
 	if len(body) > maxRequest {
 		return &system.InputError{Err: fmt.Errorf("the request has %d bytes, and the limit is %d: with access to the "+
 			"workers' store (--store, or ClientOptions.Store), large data is passed by reference", len(body), maxRequest)}
+	}
+	return nil
+}
+
+// maskRequest masks the data, the guidance of a fork, and the labels of a request.
+func maskRequest(ctx context.Context, s *system.Start) (err error) {
+	if s.Masking == nil {
+		return nil
+	}
+	masker := s.Masker
+	if masker == nil {
+		if masker, err = mask.New(*s.Masking); err != nil {
+			return fmt.Errorf("mask the request: %w", err)
+		}
+	}
+	if s.Data, err = masker.Text(ctx, s.Data); err != nil {
+		return fmt.Errorf("mask the data: %w", err)
+	}
+	if f := s.Request.Fork; f != nil {
+		if f.Guide, err = masker.Text(ctx, f.Guide); err != nil {
+			return fmt.Errorf("mask the guidance: %w", err)
+		}
+	}
+	s.Request.Labels, err = s.Request.Labels.Masked(func(text string) (string, error) { return masker.Text(ctx, text) })
+	if err != nil {
+		return fmt.Errorf("mask the labels of the request: %w", err)
 	}
 	return nil
 }
@@ -245,6 +267,9 @@ func (c *connection) fingerprint(s *system.Start) error {
 
 // summary is the text for the investigation in Temporal UI's list.
 func summary(req agent.Request) string {
+	if req.Fork != nil {
+		return "fork of " + req.Fork.Of
+	}
 	if req.Chain == "" || req.AlertType == "" {
 		return req.Chain + req.AlertType
 	}

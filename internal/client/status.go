@@ -212,6 +212,7 @@ func (c *reader) Outcome(ctx context.Context, id string) (w system.Record, err e
 	w.Review = reviews[r.ID]
 	w.UnknownCalls, unread = st.UnknownCalls(ctx, r.ID)
 	w.UnknownCalls = slices.DeleteFunc(w.UnknownCalls, func(call transcript.UnknownCall) bool { return runs(w, call) })
+	w.Forks = forksOf(ctx, st, r.ID)
 	if err = errors.Join(err, failed, unscored, unrated, unreviewed, unread); err == nil && w.Investigation.Status.Closed() {
 		status := StatusOf(w.Investigation, w.Stages, w.Executions)
 		status.Score, status.Ratings, status.Review = w.Score(), w.Ratings, w.Review

@@ -17,12 +17,12 @@ type Change struct {
 	B    any    `json:"b,omitempty" doc:"B's value, as in the plan; the names of the members if their order differs; absent means none"`
 }
 
-// Changes returns what differs between two plans, in the order of the paths. It leaves out the version and the store, which follow from
-// the rest and from the installation.
+// Changes returns what differs between two plans, in the order of the paths. It leaves out the version, the store and the fork,
+// because they are not settings.
 func Changes(a, b Plan) ([]Change, error) {
 	var both [2]any
 	for n, p := range []Plan{a, b} {
-		p.Version, p.Store = 0, ""
+		p.Version, p.Store, p.Fork = 0, "", nil
 		text, err := json.Marshal(p)
 		if err == nil {
 			err = json.Unmarshal(text, &both[n])

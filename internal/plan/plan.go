@@ -65,12 +65,14 @@ type Plan struct {
 	Learning *Stage  `json:"learning,omitempty"`
 	// Check means that the summary is the verdict of a check.
 	Check bool `json:"check,omitempty"`
+	// Fork says what is shared with another investigation; nil means nothing.
+	Fork *Fork `json:"fork,omitempty"`
 }
 
 // Version is the newest plan version that this program supports. Plans that need nothing newer are still version 1, so
 // that older programs run them. Increase it with every change that an older program must not ignore: a restriction that
 // it would not enforce, or a kind of stage that it would run differently.
-const Version = versionChecks
+const Version = versionForks
 
 const (
 	versionPlain = 1
@@ -86,6 +88,8 @@ const (
 	versionRepeats = 6
 	// Checks, whose summary older programs would show as JSON.
 	versionChecks = 7
+	// Forks, whose shared entries older programs would supersede, and so make all calls again.
+	versionForks = 8
 )
 
 // Versioned returns the plan with the oldest version that can run it.
@@ -120,6 +124,9 @@ func (p Plan) Versioned() Plan {
 	}
 	if p.Check {
 		p.Version = max(p.Version, versionChecks)
+	}
+	if p.Fork != nil {
+		p.Version = max(p.Version, versionForks)
 	}
 	return p
 }

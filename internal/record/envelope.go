@@ -23,6 +23,8 @@ type Envelope struct {
 	Schedule *agent.Schedule     `json:"schedule,omitempty"`
 	Before   *agent.EarlierCheck `json:"before,omitempty"`
 	Check    *agent.Check        `json:"check,omitempty"`
+	// Fork is nil unless the investigation was forked from another one.
+	Fork *Fork `json:"fork,omitempty"`
 	// Pending lists the stages of the chain that have not run.
 	Pending     []string     `json:"pending,omitempty"`
 	Pass        int          `json:"pass,omitempty"`  // from 1
@@ -43,6 +45,24 @@ type Envelope struct {
 	// Summary is the executive summary. If one was requested and is missing, SummaryError says why.
 	Summary      string `json:"summary,omitempty"`
 	SummaryError string `json:"summary_error,omitempty"`
+}
+
+// Fork says where an investigation was forked from another one.
+type Fork struct {
+	Of   string `json:"of"`             // its ID
+	At   string `json:"at,omitempty"`   // the place in it, as it was requested; empty means its end
+	Rows int    `json:"rows,omitempty"` // how many entries are shared
+	// Left are the first calls of the other investigation that are not shared and may have changed something, each in one line.
+	Left []string `json:"left,omitempty"`
+}
+
+// String describes the fork in one line.
+func (f Fork) String() string {
+	at := " at its end"
+	if f.At != "" {
+		at = " at " + f.At
+	}
+	return fmt.Sprintf("%s%s, %d rows shared", f.Of, at, f.Rows)
 }
 
 // StageEnvelope holds the data of a stage run that is not in its record.

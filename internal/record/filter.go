@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/trust/audit"
 )
 
 // Filter selects investigations. Its zero value selects all.
@@ -78,6 +79,7 @@ type ActFilter struct {
 	Investigation string // ID of the investigation
 	Since         time.Time
 	Who, Tool     string
+	What          audit.What // empty means all
 	// Project selects acts about a project's investigations, virtual agents and rules. The store knows no project for
 	// conversations.
 	Project string

@@ -88,6 +88,9 @@ type Execution struct {
 	ActionsExecuted *bool `json:"actions_executed,omitempty"`
 }
 
+// ErrChanged means that a record has changed since it was read.
+var ErrChanged = errors.New("it has changed meanwhile")
+
 // ErrNotFound means that there is no such record.
 var ErrNotFound = errors.New("not found")
 

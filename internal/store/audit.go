@@ -124,7 +124,7 @@ func (c rawColumn) Scan(src any) error {
 // Acts calls fn with each selected act, ordered by time, and by number within a chain.
 func (s audits) Acts(ctx context.Context, f ActFilter, fn func(audit.Act) error) error {
 	query, args := `SELECT `+auditColumns+` FROM audit WHERE at >= $1`, []any{timeColumn{&f.Since}}
-	for _, is := range [][2]string{{"investigation", f.Investigation}, {"who", f.Who}, {"tool", f.Tool}} {
+	for _, is := range [][2]string{{"investigation", f.Investigation}, {"who", f.Who}, {"tool", f.Tool}, {"what", string(f.What)}} {
 		if is[1] != "" {
 			args = append(args, is[1])
 			query += fmt.Sprintf(" AND %s = $%d", is[0], len(args))

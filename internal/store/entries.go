@@ -4,11 +4,13 @@ import (
 	"context"
 	"database/sql/driver"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/knowledge/memory"
+	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
@@ -142,12 +144,7 @@ func limitTo(n int) string {
 // insertEntry writes one row, with its body, of the step whose first row has the number first. It charges the ledger with the row's
 // usage, and notes the letter that the row quotes, the rule that it relies on, and the outcome of a call.
 func insertEntry(ctx context.Context, q querier, first int64, e transcript.Entry, body driver.Value) error {
-	const query = `INSERT INTO entries
-		(investigation, execution, iteration, position, seq, step, kind, at, run_id, activity_id, superseded, body)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0, $11)`
-	_, err := q.ExecContext(ctx, query, e.Investigation, e.Execution, e.Iteration, e.Position, e.Seq, first, e.Kind,
-		timeColumn{&e.At}, e.Writer.RunID, e.Writer.ActivityID, body)
-	if err != nil {
+	if err := insertBare(ctx, q, first, e, body); err != nil {
 		return err
 	}
 	if e.Mail > 0 {
@@ -165,6 +162,89 @@ func insertEntry(ctx context.Context, q querier, first int64, e transcript.Entry
 	}
 	if took, something := took(e); something {
 		return charge(ctx, q, e, took)
+	}
+	return nil
+}
+
+// insertBare is insertEntry without side effects.
+func insertBare(ctx context.Context, q querier, first int64, e transcript.Entry, body driver.Value) error {
+	const query = `INSERT INTO entries
+		(investigation, execution, iteration, position, seq, step, kind, at, run_id, activity_id, superseded, body)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0, $11)`
+	_, err := q.ExecContext(ctx, query, e.Investigation, e.Execution, e.Iteration, e.Position, e.Seq, first, e.Kind,
+		timeColumn{&e.At}, e.Writer.RunID, e.Writer.ActivityID, body)
+	return err
+}
+
+// Share copies entries of an investigation to its fork, in the same order, unless the fork has shared entries already: of each execution
+// in iterations those of so many first iterations, as far as they are shareable and have no number above until. It also copies the lists
+// of the executions' tools. Every run of the fork finds the copies as its own, and no run supersedes them. They have no usage, because
+// nobody pays for them again. rows is how many there must be. If there are more or fewer, the other investigation has changed: then Share
+// copies nothing and returns record.ErrChanged.
+func (s journal) Share(ctx context.Context, from, fork string, until int64, rows int, iterations map[string]int) error {
+	type stored struct {
+		transcript.Entry
+		step int64
+	}
+	fields := func(e *stored) []any { return append(entryFields(&e.Entry), &e.step) }
+	const query = `SELECT ` + entryColumns + `, step FROM entries WHERE investigation = $1 AND seq <= $2 ORDER BY seq`
+	all, err := selectAll(ctx, s.db.reader, fields, query, from, until)
+	if err != nil {
+		return doing(s.db.explain(err), "read what %s shares with %s", from, fork)
+	}
+	all = slices.DeleteFunc(all, func(e stored) bool {
+		last, shared := iterations[e.Execution]
+		return !shared || e.Iteration > last || !transcript.Shareable(e.Entry)
+	})
+	err = s.write(ctx, fork, func(q querier) error {
+		var known bool
+		const shared = `SELECT EXISTS (SELECT 1 FROM entries WHERE investigation = $1 AND run_id = '')`
+		now, err := advance(ctx, q, fork, cursor{}) // it locks the fork
+		if err == nil {
+			err = q.QueryRowContext(ctx, shared, fork).Scan(&known)
+		}
+		if err != nil || known {
+			return err
+		}
+		if len(all) != rows {
+			return fmt.Errorf("%d entries instead of %d: %w", len(all), rows, record.ErrChanged)
+		}
+		if now, err = advance(ctx, q, fork, cursor{seq: int64(len(all))}); err != nil {
+			return err
+		}
+		steps, next := map[int64]int64{}, now.seq-int64(len(all))
+		for _, e := range all {
+			next++
+			if steps[e.step] == 0 {
+				steps[e.step] = next
+			}
+			copied := e.Entry
+			copied.Investigation, copied.Seq, copied.Writer = fork, next, transcript.Writer{}
+			copied.Shared, copied.Usage, copied.SummaryUsage = e.Seq, nil, nil
+			body, _, err := storedBody(copied.Body)
+			if err == nil {
+				err = insertBare(ctx, q, steps[e.step], copied, body)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return shareRest(ctx, q, from, fork, iterations)
+	})
+	return doing(err, "share entries of %s with %s", from, fork)
+}
+
+// shareRest copies the lists of tools, and notes that the shared parts of executions have used nothing.
+func shareRest(ctx context.Context, q querier, from, fork string, iterations map[string]int) error {
+	const query = `INSERT INTO catalogues (investigation, execution, server, hash)
+		SELECT $2, execution, server, hash FROM catalogues WHERE investigation = $1 AND execution = $3 ON CONFLICT DO NOTHING`
+	for _, execution := range slices.Sorted(maps.Keys(iterations)) {
+		if _, err := q.ExecContext(ctx, query, from, fork, execution); err != nil {
+			return err
+		}
+		if _, err := q.ExecContext(ctx, chargeSums, append([]any{fork, execution}, usageFields(&agent.Usage{})...)...); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -33,7 +33,7 @@ func (s journal) LookupSince(
 func (s journal) LookupCall(ctx context.Context, scope transcript.Scope, iteration, n int, w transcript.Writer) (transcript.Known, error) {
 	intent, result := transcript.CallKey(iteration, n), transcript.ResultKey(iteration, n)
 	const ofCall = ` AND iteration = $4
-		AND (kind = '` + string(transcript.KindReply) + `' OR run_id = $3 AND step = seq AND position IN ($5, $9))`
+		AND (kind = '` + string(transcript.KindReply) + `' OR ` + isOwn + ` AND step = seq AND position IN ($5, $9))`
 	c := claim{scope, intent, w.RunID}
 	return s.known(ctx, c, result, func() (k transcript.Known, final bool, err error) {
 		k, final, _, err = s.readKnown(ctx, c, ofCall, result.Position)
@@ -72,7 +72,7 @@ func (s journal) known(
 	if err != nil {
 		return transcript.Known{}, err
 	}
-	own := func(e transcript.Entry) bool { return e.Key == step && e.Writer.RunID == c.run }
+	own := func(e transcript.Entry) bool { return e.Key == step && (e.Writer.RunID == c.run || e.Shared > 0) }
 	if slices.ContainsFunc(k.Log, own) {
 		k.Step, err = s.lookup(ctx, claim{c.Scope, step, c.run})
 	}
@@ -155,11 +155,14 @@ type claim struct {
 
 // Conditions on a claim's args.
 const (
+	// isOwn matches the entries of the claim's run, and those that the investigation shares with another one: they have no run, and
+	// belong to all of them.
+	isOwn        = `run_id IN ($3, '')`
 	isNewest     = `COALESCE((SELECT run_id FROM runs WHERE investigation = $1 AND execution = $2 ORDER BY ordinal DESC LIMIT 1), '') = $3`
 	isDisplacing = `EXISTS (SELECT 1 FROM entries WHERE ` + inTheWay + `)`
 	// inTheWay matches an entry of another run that is at the step or depends on it. The log may be long, so the index is read from
 	// the iteration on.
-	inTheWay = `investigation = $1 AND execution = $2 AND superseded = 0 AND run_id <> $3
+	inTheWay = `investigation = $1 AND execution = $2 AND superseded = 0 AND NOT ` + isOwn + `
 		AND iteration >= $4 AND (iteration > $4 OR position >= $5 AND position < $6)`
 )
 
@@ -197,7 +200,7 @@ func (c claim) ask(ctx context.Context, q querier) *sql.Row {
 		` + isNewest + `,
 		` + isDisplacing + `,
 		EXISTS (SELECT 1 FROM entries WHERE investigation = $1 AND execution = $2 AND superseded = 0
-			AND iteration = $4 AND position = $5 AND run_id = $3 AND step = seq),
+			AND iteration = $4 AND position = $5 AND ` + isOwn + ` AND step = seq),
 		EXISTS (SELECT 1 FROM live WHERE investigation = $1 AND execution = $2),
 		` + countUnread(7)
 	return q.QueryRowContext(ctx, query, append(c.args(), reader(c.Execution)...)...)

@@ -200,7 +200,7 @@ func (c claim) stored(ctx context.Context, q querier, st standing) ([]transcript
 	}
 	const query = `SELECT ` + entryColumns + ` FROM entries WHERE superseded = 0 AND investigation = $1 AND step = (
 			SELECT seq FROM entries WHERE superseded = 0 AND investigation = $1 AND execution = $2
-				AND iteration = $4 AND position = $5 AND run_id = $3 AND step = seq)
+				AND iteration = $4 AND position = $5 AND ` + isOwn + ` AND step = seq)
 		ORDER BY seq`
 	return selectAll(ctx, q, entryFields, query, c.Investigation, c.Execution, c.run, c.Iteration, c.Position)
 }

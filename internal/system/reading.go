@@ -36,6 +36,8 @@ type Record struct {
 	Ratings []record.Rating `json:"ratings,omitempty"`
 	// Review is nil until the investigation has ended.
 	Review *record.Review `json:"review,omitempty"`
+	// Forks are the IDs of the investigations that were forked from this one, oldest first.
+	Forks []string `json:"forks,omitempty"`
 	// Questions are those that people have to answer.
 	Questions []record.Question `json:"questions,omitempty"`
 	// UnknownCalls may or may not have taken effect, unless their late answers say so. Running calls are not included.

@@ -217,13 +217,14 @@ type StartBody struct {
 	Fingerprint string            `json:"fingerprint,omitempty" doc:"requests with the same fingerprint share one investigation"`
 	Metadata    map[string]string `json:"metadata,omitempty" doc:"your own key-value pairs"`
 	Again       bool              `json:"again,omitempty" doc:"start a new investigation even if one with the same fingerprint exists"`
+	Fork        *agent.Fork       `json:"fork,omitempty" doc:"continue another investigation from a place in it, with its chain and data"`
 }
 
 // Request returns the request without its data.
 func (b StartBody) Request() agent.Request {
 	return agent.Request{
 		Chain: b.Chain, AlertType: b.AlertType, AllowEmpty: b.AllowEmpty, Attach: b.Attach, Provider: b.Provider, Runbook: b.Runbook,
-		UseMock: b.UseMock, Again: b.Again, Overrides: agent.Overrides{MCP: b.MCP, Budgets: b.Budgets},
+		UseMock: b.UseMock, Again: b.Again, Fork: b.Fork, Overrides: agent.Overrides{MCP: b.MCP, Budgets: b.Budgets},
 		Labels: agent.Labels{
 			Project: b.Project, Tenant: b.Tenant, Session: b.Session, Priority: b.Priority, Fingerprint: b.Fingerprint, Metadata: b.Metadata,
 		},
@@ -249,6 +250,7 @@ type Whole struct {
 	Brief         *Brief               `json:"brief,omitempty" doc:"the most important parts of the report, if it has them"`
 	Advice        string               `json:"advice,omitempty" doc:"what to do about a failure or a limit, in one line of Markdown"`
 	Status        *workflows.Status    `json:"status,omitempty" doc:"status of an ended investigation"`
+	Forks         []string             `json:"forks,omitempty" doc:"IDs of the investigations that were forked from this one, oldest first"`
 	// UnknownCalls is client.Whole.UnknownCalls.
 	UnknownCalls []transcript.UnknownCall `json:"unknown_calls,omitempty" doc:"tool calls with an unknown outcome: they may have taken effect"`
 }

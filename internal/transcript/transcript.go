@@ -112,6 +112,9 @@ type Entry struct {
 	Body
 }
 
+// Shareable reports whether a fork may share an entry: not superseded ones, nor failed model calls.
+func Shareable(e Entry) bool { return !e.Superseded && e.Kind != KindTry && e.Kind != KindFallback }
+
 // Mark identifies an entry of an investigation permanently. A store that was restored from a backup may reuse the number, but not
 // with the same microsecond.
 type Mark struct {
@@ -167,6 +170,8 @@ type Body struct {
 	ToolSearch bool `json:"tool_search,omitempty"`
 	// Untrusted lists the sources of untrusted text in the entry, in words.
 	Untrusted []string `json:"untrusted,omitempty"`
+	// Shared is the number of the same entry of the investigation that this one was forked from; 0 means that it was written here.
+	Shared int64 `json:"shared,omitempty"`
 	Result
 	Answer
 	Reply

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	commonpb "go.temporal.io/api/common/v1"
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/workflowservice/v1"
@@ -74,6 +75,55 @@ func resetWhileRunning(t *testing.T, points int, seed uint64) {
 			t.Errorf("a call that must not be made twice was made %d times: %s", calls[key], key)
 		}
 	}
+}
+
+// A fork repeats nothing of what it shares, not even if it is reset to any point and its process is killed.
+func TestForkThatIsReset(t *testing.T) {
+	t.Parallel()
+	w := newUnhurriedLab(t)
+	process := w.dev()
+	of := workflows.InvestigationID("lab", w.begin("lab").GetRunID())
+	w.end("lab")
+	before, err := w.open().After(t.Context(), of, 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := w.beginWith("fork", agent.Request{Fork: &agent.Fork{Of: of, At: "Alpha/3", Guide: "look closer"}})
+	id := workflows.InvestigationID("fork", run.GetRunID())
+	own := func(e transcript.Entry) bool { return e.Shared == 0 && e.Kind == transcript.KindReply }
+	w.until(id, own)
+	r := resetting{w, rand.New(rand.NewPCG(3, 7)), "fork"}
+	for n := 0; n < 3 && !r.reset(id, []string{"", "/dig", "/dig/Alpha"}[n]); n++ {
+	}
+	process.kill()
+	w.dev()
+	if result := w.end("fork"); result.Status != agent.StatusCompleted || result.Report != "the report of gamma" {
+		t.Errorf("result: %+v", result)
+	}
+	if made, err := os.ReadFile(filepath.Join(w.data, "effects")); err != nil || len(strings.Fields(string(made))) != 1 {
+		t.Errorf("the call that must not be made twice: %q, %v", made, err)
+	}
+	after, err := w.open().After(t.Context(), of, 0, 0)
+	if diff := cmp.Diff(before, after); err != nil || diff != "" {
+		t.Errorf("the other investigation: %v%s", err, diff)
+	}
+	shared := map[string]int{}
+	entries, err := w.open().After(t.Context(), id, 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		switch old := e.Execution == "dig/Beta" || e.Execution == "dig/Alpha" && e.Iteration < 3; {
+		case e.Shared > 0 && e.Superseded, old != (e.Shared > 0):
+			t.Errorf("entry %d: %+v", e.Seq, e)
+		case e.Shared > 0 && e.Kind == transcript.KindReply:
+			shared[e.Execution]++
+		}
+	}
+	if diff := cmp.Diff(map[string]int{"dig/Alpha": 2, "dig/Beta": 2}, shared); diff != "" {
+		t.Errorf("shared replies: %s", diff)
+	}
+	w.whole(id)
 }
 
 // of returns the same installation for a subtest.

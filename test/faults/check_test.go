@@ -39,7 +39,9 @@ func (r *run) check(ctx context.Context) []string {
 		c := checker{run: r, worker: r.agents[name], execution: name, entries: entries}
 		c.checkReplies()
 		c.checkUnasked()
-		c.checkMemory(ctx)
+		if r.fork == nil { // the agents of the other investigation share the memory
+			c.checkMemory(ctx)
+		}
 		c.checkIsolation()
 	}
 	return r.problems
@@ -84,7 +86,7 @@ func (r *run) checkEnd(ctx context.Context) {
 // permanently.
 var knownErrors = []string{
 	"RateLimited", "ModelUnavailable", "StreamStalled", "ReplyTruncated", "CredentialsRefused", activities.ErrorEmptyReply,
-	activities.ErrorStore, activities.ErrorTimeout,
+	activities.ErrorStore, activities.ErrorTimeout, activities.ErrorFailedBefore,
 }
 
 // checker checks one execution.
@@ -109,6 +111,10 @@ func (c checker) checkReplies() {
 		}
 	}
 	for i, reply := range replies {
+		if reply.Shared > 0 {
+			c.checkShared(reply, results)
+			continue
+		}
 		for n, call := range reply.Calls {
 			result, ok := results[transcript.ResultKey(reply.Iteration, n)]
 			if !ok && i+1 < len(replies) {
@@ -155,7 +161,8 @@ func (c checker) stragglers(iteration int) (n int) {
 func (c checker) checkCall(iteration, n int, call transcript.Call, result transcript.Entry) {
 	where := fmt.Sprintf("%s: call %d of iteration %d, %s", c.execution, n, iteration, call.Name)
 	done := c.lab.done[fmt.Sprintf("%s/%s/%d/%d", c.investigation(), c.execution, iteration, n)]
-	allowed := slices.Contains(c.effective(), call.Name)
+	allowed := slices.Contains(c.effective(), call.Name) ||
+		slices.Contains(wireNames(c.effective()), call.Name) // its server had no list when the model replied
 	success := result.Status == string(tool.StatusSuccess)
 	switch {
 	case result.Call.ID != call.ID:

@@ -171,7 +171,7 @@ func (r *run) asked(ctx context.Context, at place, req llm.Request) {
 		r.problem("read entries: %v", err)
 	}
 	r.checkTold(at, req, entries)
-	if a.row.Remembers() {
+	if a.row.Remembers() && r.fork == nil {
 		shown := lastShown(req)
 		for label, value := range remembered(a, entries).blocks {
 			if block := "<value>" + value + "</value></" + label + ">"; !strings.Contains(shown, block) {

@@ -2,6 +2,7 @@ package faults
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -49,6 +50,7 @@ type run struct {
 	times    []time.Time    // times of the models' answers, by the environment's clock
 	replies  int            // of a conversation
 
+	fork *agent.Fork // nil: it is none
 	// says returns the models' replies; if nil, the seed chooses them.
 	says  func(at place) llm.Response
 	steps []agent.ToolCall // of the plan, for agents that carry one out; if nil, the seed chooses them
@@ -113,6 +115,10 @@ func (r *run) Inputs(ctx context.Context, _, _ string) ([][]byte, string, error)
 	inputs, err := reading(ctx, r.faults, "inputs", transcript.Key{}, func() ([][]byte, error) {
 		if r.talking {
 			return [][]byte{[]byte(`{"agent":"A"}`)}, nil
+		}
+		if r.fork != nil {
+			body, err := json.Marshal(agent.Request{Fork: r.fork})
+			return [][]byte{body}, err
 		}
 		return [][]byte{[]byte(`{"chain":"c","data":"what happened?"}`)}, nil
 	})

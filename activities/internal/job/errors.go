@@ -53,6 +53,8 @@ const (
 	ErrorNotQuick  = "NotQuick"  // the call does not belong in a workflow task and was not made there
 	// ErrorStoreBehind: the store lacks entries that Temporal's history refers to, so no call is made.
 	ErrorStoreBehind = "StoreBehindHistory"
+	// ErrorFailedBefore: the agent had failed, or was stopped, in the investigation that this one was forked from.
+	ErrorFailedBefore = "FailedBeforeTheFork"
 )
 
 // ResultDenied is the error type of a call that was not approved.

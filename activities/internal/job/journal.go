@@ -27,6 +27,9 @@ func (a *Worker) Once(
 	if err == nil && entries == nil {
 		err = j.RequireSeen(ctx, nil)
 	}
+	if err == nil {
+		err = j.RequireShared(iteration, entries != nil)
+	}
 	if err == nil && entries == nil {
 		entries, err = j.journal(ctx, key, run)
 	}

@@ -7,8 +7,9 @@ import (
 )
 
 // NoteRepeats sets Repeat of the reply's calls that the execution has requested before, if they are not safe to repeat. before is
-// the execution's journal; of a conversation only the last turn counts, because the person may ask for the same again. The
-// reply's row keeps the result, so that a call is judged in the same way when it is requested and when it is made.
+// the execution's journal, to which a fork adds the calls that it does not share, of any agent; of a conversation only the last
+// turn counts, because the person may ask for the same again. The reply's row keeps the result, so that a call is judged in the
+// same way when it is requested and when it is made.
 func (j *Job) NoteRepeats(tools *tool.Set, before []transcript.Entry, calls []transcript.Call) {
 	if j.Plan.Conversation {
 		before = transcript.Turn(before)
@@ -23,6 +24,12 @@ func (j *Job) NoteRepeats(tools *tool.Set, before []transcript.Entry, calls []tr
 		for _, e := range before {
 			if e.Call != nil && !e.Superseded && made.same(*e.Call, *call) {
 				addRepeat(&repeat, e)
+			}
+		}
+		for _, left := range j.Plan.Fork.LeftCalls() {
+			if made.same(transcript.Call{Name: left.Tool, Arguments: left.Arguments}, *call) {
+				repeat.Times++
+				repeat.At, repeat.Unknown = left.At, left.Unknown
 			}
 		}
 		for _, earlier := range calls[:n] {

@@ -63,3 +63,19 @@ func storeBehind(investigation, what string) error {
 		"probably restored from a backup, or lost its last commits in a failover. No more calls are made, because they could repeat "+
 		"earlier actions. Run \"starter store check %s\" to see what is missing", what, investigation, investigation))
 }
+
+// RequireShared returns an error if an iteration that a fork shares is not stored, or if the execution makes no calls of its own: then
+// nothing may be done in its place. stored says whether the iteration is stored.
+func (j *Job) RequireShared(iteration int, stored bool) error {
+	part := j.Plan.Fork.Part(j.Ref.Execution)
+	switch {
+	case stored:
+		return nil
+	case iteration <= part.Iterations:
+		what := fmt.Sprintf("iteration %d of %s, which is shared with %s", iteration, j.Ref.Execution, j.Plan.Fork.Of)
+		return storeBehind(j.Ref.Investigation, what)
+	case part.Stopped:
+		return Final(ErrorFailedBefore, fmt.Errorf("it had failed, or was stopped, in %s, and is not tried again", j.Plan.Fork.Of))
+	}
+	return nil
+}

@@ -49,6 +49,9 @@ func makeReply(ctx context.Context, a *job.Worker, in job.GenerateIn) (job.Gener
 	if err == nil && entries == nil {
 		err = g.RequireSeen(ctx, known.Log)
 	}
+	if err == nil {
+		err = g.RequireShared(in.Iteration, entries != nil)
+	}
 	if err == nil && entries == nil && activity.GetInfo(ctx).ScheduledTime.Before(a.Held) {
 		err = job.Final(job.ErrorWorkerCannot, errRestored)
 	}
@@ -77,8 +80,26 @@ func makeReply(ctx context.Context, a *job.Worker, in job.GenerateIn) (job.Gener
 	readSince := func(e transcript.Entry) bool { return e.Iteration > in.Iteration && e.Mail > 0 }
 	out.Unread = g.unread > 0 || out.Kept && slices.ContainsFunc(known.Log, readSince)
 
+	g.asBefore(&out)
 	out.AskLimit = out.Exceeded != "" && g.Plan.Bounds.OnLimit == plan.OnBoundAsk && g.Ref.Stage >= 0 // only stages of a chain can ask
 	return out, nil
+}
+
+// asBefore makes the workflow of a fork continue after a shared step as the other investigation did, whose workflow had another state: it
+// was asked a question, waited for others, or had reached a bound.
+func (g *generation) asBefore(out *job.GenerateOut) {
+	part := g.Plan.Fork.Part(g.Ref.Execution)
+	if g.in.Iteration > part.Iterations {
+		return
+	}
+	out.Quick = g.in.Iteration < part.Iterations // the next reply is stored, too
+	out.Usage = agent.Usage{ModelCalls: 1}       // only for the workflow: the ledger has none
+	if out.Exceeded != "" {
+		out.Exceeded, out.Other = "", true
+	}
+	if wentOn := g.in.Iteration < part.Iterations || !part.Ended; wentOn && len(out.Calls) == 0 {
+		out.Invalid, out.Unread = "", true
+	}
 }
 
 // errRestored makes the workflow ask again, which it does only once it is resumed.
@@ -113,7 +134,7 @@ func (g *generation) lookUp(ctx context.Context) (known transcript.Known, err er
 	if err == nil {
 		known, err = g.Transcripts.LookupSince(ctx, g.Ref.Scope(), g.in.From, g.in.Iteration, g.Writer)
 	}
-	if err == nil && begins && later && known.Step == nil {
+	if err == nil && begins && later && (known.Step == nil || known.Step[0].Shared > 0) {
 		err = g.Begin(ctx, g.provider())
 	}
 	g.unread = known.Unread
@@ -132,6 +153,7 @@ func (g *generation) run(ctx context.Context, known transcript.Known) ([]transcr
 	if err := g.addMail(ctx); err != nil {
 		return nil, err
 	}
+	g.addGuide()
 	if err := g.addInputs(ctx, stored); err != nil {
 		return nil, err
 	}

@@ -85,6 +85,14 @@ func (g *generation) addMail(ctx context.Context) error {
 	return err
 }
 
+// addGuide adds the guidance that a fork was started with, before the first own call of an agent. It is not for those that work on the
+// results of others.
+func (g *generation) addGuide() {
+	if f := g.Plan.Fork; g.Ref.Agent >= 0 && f.Guides(g.Ref.Execution, g.in.Iteration) {
+		g.add(transcript.KindUser, transcript.Body{Text: prompt.Guidance(f.Guide, f.By)})
+	}
+}
+
 // returnMail removes the mail from the iteration, because no model will see it.
 func (g *generation) returnMail() {
 	rows := g.rows

@@ -42,12 +42,20 @@ func callTool(ctx context.Context, a *job.Worker, in job.CallToolIn) (job.CallTo
 		return job.CallToolOut{}, job.StoreFailure(job.Ended(ctx, err))
 	}
 	out := job.CallToolOut{
-		Status: entry.Status, ErrorType: entry.ErrorType, Fault: entry.Fault, Pause: entry.Pause, Approve: c.reapproval, Seen: entry.Mark(),
+		Status: entry.Status, ErrorType: entry.ErrorType, Fault: entry.Fault, Pause: pauseOf(entry), Approve: c.reapproval, Seen: entry.Mark(),
 	}
 	if len(out.Details) > maxFailureDetails {
 		out.Details = nil
 	}
 	return out, nil
+}
+
+// pauseOf returns for how long a result pauses the agent's heartbeats. A shared result did so in the other investigation.
+func pauseOf(e transcript.Entry) int {
+	if e.Shared > 0 {
+		return 0
+	}
+	return e.Pause
 }
 
 // maxFailureDetails is the maximum size of the failure details returned to a workflow, in bytes.
@@ -109,6 +117,9 @@ func (c *toolCall) run(ctx context.Context) (transcript.Entry, error) {
 		return transcript.Entry{}, err
 	}
 	if err := c.read(ctx, known.Log); err != nil {
+		return transcript.Entry{}, err
+	}
+	if err := c.RequireShared(c.in.Iteration, false); err != nil {
 		return transcript.Entry{}, err
 	}
 	if err := c.left(ctx, known.Log); err != nil {

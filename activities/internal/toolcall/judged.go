@@ -47,6 +47,12 @@ func (j Calls) Judged(ctx context.Context, entries []transcript.Entry) (job.Gene
 	if reply.Forced { // no tools were offered
 		return out, nil
 	}
+	if reply.Shared > 0 { // its results are shared, too: nothing is called, and nobody is asked
+		for _, call := range reply.Calls {
+			out.Calls = append(out.Calls, job.Call{Name: call.Name, Own: true, Quick: true})
+		}
+		return out, nil
+	}
 	if j.Tools == nil {
 		if _, _, err := j.OfferedNow(ctx); err != nil {
 			return out, err

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -34,6 +35,9 @@ func listTools(ctx context.Context, a *job.Worker, in job.ListToolsIn) (job.List
 	if !ok {
 		return job.ListToolsOut{}, job.Final(job.ErrorNotFound, fmt.Errorf("agent %s has no server %q", j.Agent.Name, in.Server))
 	}
+	if j.Plan.Fork.Part(in.Ref.Execution).Closed() {
+		return Calls{j}.sharedList(ctx, in.Server)
+	}
 	catalogue, err := Calls{j}.catalogue(ctx, server, cmp.Or(in.Within.D(), listTimeout))
 	switch {
 	case err != nil:
@@ -55,6 +59,16 @@ func listTools(ctx context.Context, a *job.Worker, in job.ListToolsIn) (job.List
 	case out.Tools == 0:
 		out.Error = "it lists no tools"
 	}
+	return out, nil
+}
+
+// sharedList returns the list of tools that a fork shares. The server is not asked, because the execution makes no calls of its own.
+func (j Calls) sharedList(ctx context.Context, server string) (out job.ListToolsOut, err error) {
+	if _, _, err = j.OfferedNow(ctx); err != nil {
+		return out, err
+	}
+	n := slices.IndexFunc(j.Listed, func(c tool.Catalogue) bool { return c.Server == server })
+	out.Tools, out.Error = len(j.Listed[n].Tools), j.Listed[n].Error
 	return out, nil
 }
 

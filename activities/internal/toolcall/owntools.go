@@ -38,7 +38,7 @@ func (j Calls) callOwn(ctx context.Context, in job.CallOwnToolsIn) (out job.Call
 		if c.call, err = j.NthCall(reply, in.Iteration, n); err != nil {
 			return out, err
 		}
-		if memory.IsTool(c.call.Name) {
+		if memory.IsTool(c.call.Name) && reply.Shared == 0 {
 			memories = append(memories, c)
 			continue
 		}
@@ -47,8 +47,8 @@ func (j Calls) callOwn(ctx context.Context, in job.CallOwnToolsIn) (out job.Call
 			return out, err
 		}
 		out.Seen = entry.Mark()
-		if entry.Pause > 0 { // the last one counts
-			out.Pause = entry.Pause
+		if pause := pauseOf(entry); pause > 0 { // the last one counts
+			out.Pause = pause
 		}
 	}
 	if len(memories) == 0 {

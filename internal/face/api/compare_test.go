@@ -109,3 +109,48 @@ func TestCompare(t *testing.T) {
 		t.Errorf("through the client: %v%s", err, diff)
 	}
 }
+
+// TestForkThroughTheAPI starts forks of visible investigations only, in their project, and nothing if the place is wrong.
+func TestForkThroughTheAPI(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	p := plan.Plan{Version: 1, Chain: "shop", Stages: []plan.Stage{{Name: "dig", Agents: []plan.Agent{{Name: "Memo"}}}}}
+	w.planned("one", "payments", p, "The pool is full.", "Done.")
+	w.planned("secret", "search", p, "The key is 1.")
+	post := func(token string, body map[string]any) answer {
+		return w.call(token, "POST", "/api/v1/investigations", body, "Idempotency-Key", "k")
+	}
+	for name, tt := range map[string]struct {
+		token  string
+		body   map[string]any
+		status int
+		says   string
+	}{
+		"a viewer":        {"viewer", map[string]any{"fork": map[string]any{"of": "one"}}, http.StatusForbidden, ""},
+		"another project": {"operator", map[string]any{"fork": map[string]any{"of": "secret"}}, http.StatusNotFound, "nothing with this ID"},
+		"unknown":         {"operator", map[string]any{"fork": map[string]any{"of": "nobody"}}, http.StatusNotFound, "nothing with this ID"},
+		"into another project": {
+			"root", map[string]any{"project": "search", "fork": map[string]any{"of": "one"}}, http.StatusUnprocessableEntity,
+			"one:0123456789ab belongs to project payments",
+		},
+		"a wrong place": {
+			"operator", map[string]any{"fork": map[string]any{"of": "one", "at": "7"}}, http.StatusUnprocessableEntity, "there is no row 7",
+		},
+		"another chain": {
+			"operator", map[string]any{"chain": "shop", "fork": map[string]any{"of": "one"}}, http.StatusUnprocessableEntity,
+			`\"chain\" cannot be set`,
+		},
+	} {
+		if got := post(tt.token, tt.body); got.status != tt.status || !strings.Contains(got.body, tt.says) {
+			t.Errorf("%s: %d %s", name, got.status, got.body)
+		}
+	}
+	if len(w.temporal.started) > 0 {
+		t.Errorf("started: %v", w.temporal.started)
+	}
+	body := map[string]any{"fork": map[string]any{"of": "one", "at": "Memo/2", "guide": "look closer"}}
+	first, second := post("operator", body), post("operator", body)
+	if first.status != http.StatusCreated || second.status != http.StatusOK || !strings.Contains(first.body, `"project":"payments"`) {
+		t.Errorf("%d %s, then %d %s", first.status, first.body, second.status, second.body)
+	}
+}

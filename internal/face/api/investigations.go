@@ -118,11 +118,19 @@ type startOut struct {
 
 func (h investigations) start(ctx context.Context, in *system.StartIn) (*startOut, error) {
 	who, req := accessOf(ctx), in.Body.Request()
+	if req.Fork != nil {
+		o, err := h.owned(ctx, req.Fork.Of)
+		if err != nil {
+			return nil, err
+		}
+		forked := *req.Fork
+		forked.Of, req.Fork, req.Project = o.ID, &forked, cmp.Or(req.Project, o.Project)
+	}
 	var err error
-	if req.Project, err = who.owner(in.Body.Project); err != nil {
+	if req.Project, err = who.owner(req.Project); err != nil {
 		return nil, err
 	}
-	if req.Chain == "" && req.AlertType == "" {
+	if req.Chain == "" && req.AlertType == "" && req.Fork == nil {
 		return nil, huma.Error422UnprocessableEntity(`set "chain" or "alert_type"`)
 	}
 	req.By = who.by()
@@ -139,7 +147,7 @@ func (h investigations) start(ctx context.Context, in *system.StartIn) (*startOu
 			return nil, err
 		}
 		key := sha256.Sum256(fmt.Appendf(nil, "%q", []string{req.Project, who.name, in.Key}))
-		st.Workflow = fmt.Sprintf("%s-%x", system.IDOf(cmp.Or(req.Chain, req.AlertType)), key[:12])
+		st.Workflow = fmt.Sprintf("%s-%x", system.IDOf(cmp.Or(req.Chain, req.AlertType, "fork")), key[:12])
 		st.Once = fmt.Sprintf("%x", sha256.Sum256(asked))
 	}
 	begun, err := h.opts.System.Start(ctx, st)
@@ -172,7 +180,7 @@ func (h investigations) getInvestigation(ctx context.Context, in *system.ByID) (
 		out.Investigation, out.Status = shown(w.Investigation), w.Status
 		out.Stages, out.Executions = append(out.Stages, w.Stages...), append(out.Executions, w.Executions...)
 		out.Scores, out.UnknownCalls = append(out.Scores, w.Scores...), w.UnknownCalls
-		out.Ratings, out.Review = w.Ratings, w.Review
+		out.Ratings, out.Review, out.Forks = w.Ratings, w.Review, w.Forks
 	}
 	if brief := report.BriefOf(out.Investigation, nil); !brief.Empty() {
 		out.Brief = &brief

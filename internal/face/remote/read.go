@@ -123,7 +123,7 @@ func (r *Client) Outcome(ctx context.Context, id string) (system.Record, error) 
 	w, err := do(ctx, r, system.GetInvestigation, system.ByID{ID: id})
 	return system.Record{
 		Investigation: w.Investigation, Stages: w.Stages, Executions: w.Executions, Scores: w.Scores, Ratings: w.Ratings,
-		Review: w.Review, Status: w.Status, UnknownCalls: w.UnknownCalls,
+		Review: w.Review, Status: w.Status, Forks: w.Forks, UnknownCalls: w.UnknownCalls,
 	}, err
 }
 

@@ -37,6 +37,14 @@ func (v *view) entry(e transcript.Entry) {
 	if e.Kind == transcript.KindReply || e.Kind == transcript.KindFallback { // the prompt comes with the reply
 		v.overcome(l, e)
 	}
+	if shared := e.Shared > 0; shared != v.shared[e.Execution] {
+		v.shared[e.Execution] = shared
+		words := "shared with the investigation that this one was forked from"
+		if !shared {
+			words = "not shared from here on"
+		}
+		v.p.print(l, footBlock, words)
+	}
 	if e.Superseded {
 		v.p.print(l, noticeBlock, fmt.Sprintf("superseded by a workflow reset: %s of iteration %d", e.Kind, e.Iteration))
 	}

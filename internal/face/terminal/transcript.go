@@ -30,6 +30,7 @@ type view struct {
 	tasks   map[string]bool      // executions whose next user message is their task
 	calls   map[string]time.Time // when a call began
 	several map[string]bool      // calls whose reply has several
+	shared  map[string]bool      // executions whose last entry was shared
 	printed map[string]bool      // stages, executions and notices that have been printed
 	notices func(record.Waits) []Notice
 	ask     func(record.Waits)
@@ -46,6 +47,7 @@ func newView(opts Options) *view {
 		tasks:   map[string]bool{},
 		calls:   map[string]time.Time{},
 		several: map[string]bool{},
+		shared:  map[string]bool{},
 		printed: map[string]bool{},
 		trouble: map[string]Notice{},
 		notices: opts.Notices,

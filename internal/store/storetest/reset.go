@@ -9,6 +9,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/store"
+	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
 
@@ -193,4 +194,59 @@ func testContinueAsNew(t *testing.T, open opener) {
 	same(t, "entries", briefs(must(s.Entries(ctx, scope))(t)), []brief{
 		{1, key(1, 0), "r1", false}, {2, key(2, 0), "r1", false}, {3, key(3, 0), "r2", false}, {4, key(4, 0), "r3", false},
 	})
+}
+
+// A fork finds shared entries as its own, in every run, and none supersedes them.
+func testShare(t *testing.T, open opener) {
+	s, ctx := open(), t.Context()
+	paid := agent.Usage{ModelCalls: 1, InputTokens: 100}
+	first := reply("r1", key(1, 1), paid)
+	first.Calls = []transcript.Call{{ID: "c1_0", Name: "a.b", Arguments: "{}"}}
+	mustAppend(t, s, step("r1", row("r1", key(1, 0)), first))
+	result := row("r1", transcript.ResultKey(1, 0))
+	result.Kind, result.Call = transcript.KindResult, &first.Calls[0]
+	mustAppend(t, s, step("r1", result))
+	steps(t, s, "r1", key(2, 0))
+	mustAppend(t, s, step("r2", reply("r2", key(2, 0), paid))) // supersedes the one of r1
+	steps(t, s, "r2", key(3, 0))
+	ok(t, s.SaveCatalogue(ctx, scope, tool.Catalogue{Server: "a"}))
+
+	fork := transcript.Scope{Investigation: "fork/run", Execution: scope.Execution}
+	for _, rows := range []int{3, 5} {
+		err := s.Share(ctx, scope.Investigation, fork.Investigation, 5, rows, map[string]int{scope.Execution: 2})
+		if !errors.Is(err, record.ErrChanged) || len(gapless(t, s, fork.Investigation)) > 0 {
+			t.Errorf("%d rows: %v", rows, err)
+		}
+	}
+	for range 2 {
+		ok(t, s.Share(ctx, scope.Investigation, fork.Investigation, 5, 4, map[string]int{scope.Execution: 2}))
+	}
+	all := gapless(t, s, fork.Investigation)
+	var shared []int64
+	for _, e := range all {
+		if shared = append(shared, e.Shared); e.Usage != nil || e.Superseded || e.Writer != (transcript.Writer{}) {
+			t.Errorf("entry %d: %+v", e.Seq, e)
+		}
+	}
+	same(t, "shared", shared, []int64{1, 2, 3, 5})
+	same(t, "usage", must(s.Usage(ctx, fork.Investigation))(t), agent.Usage{})
+	counted := record.Execution{Investigation: fork.Investigation, Name: fork.Execution, StartedAt: at(1), Usage: agent.Usage{ToolCalls: 1}}
+	ok(t, s.SaveStage(ctx, record.Stage{Investigation: fork.Investigation, Name: "triage"}, []record.Execution{counted}, nil))
+	same(t, "usage of the execution", must(s.Executions(ctx, fork.Investigation))(t)[0].Usage, agent.Usage{})
+	same(t, "catalogues", must(s.Catalogues(ctx, fork))(t), must(s.Catalogues(ctx, scope))(t))
+
+	same(t, "a step", must(s.Lookup(ctx, fork, key(1, 0), writer("f1")))(t), all[:2])
+	same(t, "a reply", must(s.LookupReply(ctx, fork, 2, writer("f1")))(t).Step, all[3:])
+	same(t, "a call", must(s.LookupCall(ctx, fork, 1, 0, writer("f1")))(t).Step, all[2:3])
+	again := step("f1", row("f1", key(2, 0)))
+	again.Scope = fork
+	same(t, "written again", must(s.Append(ctx, again))(t), all[3:])
+	next := must(s.LookupReply(ctx, fork, 3, writer("f1")))(t)
+	same(t, "before the first own step", [2][]transcript.Entry{next.Step, next.Log}, [2][]transcript.Entry{nil, all})
+	own := step("f1", row("f1", key(3, 0)))
+	own.Scope = fork
+	mustAppend(t, s, own)
+
+	same(t, "after a reset", must(s.Lookup(ctx, fork, key(1, 0), writer("f2")))(t), all[:2])
+	same(t, "the log after a reset", must(s.Entries(ctx, fork))(t), all)
 }

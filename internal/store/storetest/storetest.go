@@ -38,6 +38,7 @@ type Store interface {
 	Missing(ctx context.Context, investigation string, marks []transcript.Mark) ([]transcript.Mark, error)
 	Check(ctx context.Context, investigation string) (store.Checked, error)
 	Begun(ctx context.Context, scope transcript.Scope, call transcript.Key, reply int64) (bool, error)
+	Share(ctx context.Context, from, fork string, until int64, rows int, iterations map[string]int) error
 	Append(ctx context.Context, step transcript.Step) ([]transcript.Entry, error)
 	AppendReply(ctx context.Context, step transcript.Step) (stored []transcript.Entry, unread int, err error)
 	Post(ctx context.Context, letter transcript.Letter, stages []string) error
@@ -166,6 +167,7 @@ var rowTests = map[string]func(*testing.T, opener){
 	"reset":                        testReset,
 	"reset within an iteration":    testResetWithinIteration,
 	"reset between calls":          testResetBetweenCalls,
+	"shared entries":               testShare,
 	"stale run":                    testStaleRun,
 	"continue as new":              testContinueAsNew,
 	"executions are apart":         testExecutionsApart,

@@ -51,6 +51,7 @@ const (
 	// LearningJudged means that the judgements of another investigation no longer count for a learning, or count again.
 	LearningJudged What = "learning-judged"
 	Rated          What = "rated"          // an investigation
+	Forked         What = "forked"         // into another investigation
 	ReviewChanged  What = "review-changed" // claimed, released, acknowledged or reopened
 	// ScheduleChanged is a change of a schedule: created, paused, resumed, run or deleted.
 	ScheduleChanged What = "schedule-changed"

@@ -89,6 +89,12 @@ func show(ctx context.Context, c *base.CLI, id string, only part, found bool) er
 		}
 		fmt.Fprintln(&text, terminal.CleanLine(strings.Join(append(about, words...), " · ")))
 	}
+	if f := w.Investigation.Envelope.Fork; f != nil {
+		fmt.Fprintln(&text, terminal.CleanLine("forked from "+f.String()))
+		for _, call := range f.Left {
+			fmt.Fprintln(&text, terminal.CleanLine("not shared, do not repeat: "+call))
+		}
+	}
 	for _, line := range alertNotes(w.Investigation.Labels) {
 		fmt.Fprintln(&text, line)
 	}
@@ -102,6 +108,9 @@ func show(ctx context.Context, c *base.CLI, id string, only part, found bool) er
 	}
 	for _, r := range w.Ratings {
 		fmt.Fprintln(&text, strings.Join(terminal.RatingLines(r), "\n"))
+	}
+	if len(w.Forks) > 0 {
+		fmt.Fprintln(&text, terminal.CleanLine("forks: "+strings.Join(w.Forks, ", ")))
 	}
 	if w.Review != nil {
 		fmt.Fprintln(&text, terminal.ReviewLine(*w.Review))

@@ -10,13 +10,14 @@ export class Head {
     this.title = h("h1", { dir: "auto" }, "…");
     this.state = h("span.state");
     this.line = h("p.line", { dir: "auto" });
+    this.forks = h("div");
     this.notes = h("div.troubles");
     this.meters = h("dl.meters");
-    this.element = h("header.head", {}, h("div.name", {}, this.title, this.state), this.line, this.notes, this.meters, steering);
+    this.element = h("header.head", {}, h("div.name", {}, this.title, this.state), this.line, this.forks, this.notes, this.meters, steering);
   }
 
   // show shows a record. The subject comes from the list, and so does the score until it is loaded.
-  show(r, listed, score = listed?.score) {
+  show(r, listed, score = listed?.score, forks = []) {
     this.record = r;
     const title = titleOf({ ...listed, ...r });
     put(this.title, title);
@@ -42,6 +43,19 @@ export class Head {
         .map(reveal)
         .join(" · "),
     );
+    const link = (id) => h("a", { href: `#/${encodeURIComponent(id)}` }, reveal(id.replace(/:[^:]*$/, "")));
+    const fork = r.envelope?.fork;
+    const links = JSON.stringify([fork, forks]);
+    if (this.links !== links) {
+      this.links = links;
+      this.forks.replaceChildren(
+        ...[
+          fork && h("p.note", {}, "Forked from ", link(fork.of), fork.at ? ` at ${reveal(fork.at)}` : " at its end", ` · ${fork.rows} rows shared`),
+          ...(fork?.left || []).map((call) => foreign(`Not shared, do not repeat: ${call}`, "p", { class: "note" })),
+          forks.length > 0 && h("p.note", {}, "Forks: ", ...forks.flatMap((id, n) => (n ? [", ", link(id)] : [link(id)]))),
+        ].filter(Boolean),
+      );
+    }
     if (!this.notes.childElementCount) this.notes.append(...alertNotes(r).map((note) => foreign(`Alert: ${note}`, "p")));
     const bound = (name) => Number((e.bounds || []).find((b) => b.name === name)?.limit) || 0;
     const time = (e.bounds || []).find((b) => b.name === "max_duration" || b.name === "timeout")?.limit;

@@ -258,6 +258,7 @@ class Investigation {
         this.stages = whole.stages;
         this.brief = whole.brief;
         this.advice = whole.advice;
+        this.forks = whole.forks;
         this.unknown = (whole.unknown_calls || []).filter((c) => c.risk !== "read_only");
         this.scored.show(whole.scores);
         this.review.show(whole);
@@ -284,7 +285,7 @@ class Investigation {
     cancelAnimationFrame(this.frame);
     this.frame = requestAnimationFrame(() => {
       if (!this.record) return;
-      this.head.show(this.record, { about: this.about, ...this.listed }, this.scored.last?.score);
+      this.head.show(this.record, { about: this.about, ...this.listed }, this.scored.last?.score, this.forks);
       const paused = this.record.status === "paused" || this.waiting.some((w) => !w.expires);
       this.steering.show(this.record, paused, this.executions);
       this.report.show(this.record, this);

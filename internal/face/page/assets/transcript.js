@@ -282,6 +282,10 @@ export class Pane {
     }
     const node = draw[e.kind]?.(e) || draw.notice(e);
     if (e.superseded) node.classList.add("superseded");
+    if (e.shared) {
+      node.classList.add("shared");
+      node.title = `Shared: row ${e.shared} of the investigation that this one was forked from`;
+    }
     this.put(e, node);
     if (e.kind === "reply") {
       (e.calls || []).forEach((call, n) => this.put(undefined, this.callOf(key(n), call).element));

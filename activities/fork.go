@@ -1,0 +1,220 @@
+package activities
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/inquest-dev/inquest/activities/internal/job"
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/fork"
+	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/trust/audit"
+)
+
+// forkOf returns the plan of a fork. It has the prompts of the other investigation and, unless the request names a provider, its models;
+// permissions and limits are those of the current configuration. It completes r. If Temporal has reset the fork, the plan of its earlier
+// run already says what is shared; earlier is the hash of that plan, or empty.
+func (a resolver) forkOf(ctx context.Context, r *record.Investigation, req agent.Request, earlier string) (plan.Plan, error) {
+	of, p, err := a.forked(ctx, req)
+	if err != nil {
+		return p, err
+	}
+	if earlier != "" {
+		before, err := a.ReadPlan(ctx, earlier)
+		if err != nil {
+			return p, err
+		}
+		p.Fork = before.Fork
+	} else if p.Fork, err = a.cut(ctx, p, of, req); err != nil {
+		return p, err
+	}
+	if err := a.useCurrent(ctx, &p, of, req); err != nil {
+		return p, err
+	}
+	if r.Labels, err = a.forkLabels(ctx, p, of, req); err != nil {
+		return p, err
+	}
+	r.Chain, r.AlertType, r.DataHash, r.Overrides = of.Chain, of.AlertType, of.DataHash, of.Overrides
+	shared := &record.Fork{Of: of.ID, At: p.Fork.At, Rows: p.Fork.Rows}
+	for _, c := range p.Fork.Left[:min(len(p.Fork.Left), maxLeft)] {
+		shared.Left = append(shared.Left, job.Preview(c.String()))
+	}
+	r.Envelope = record.Envelope{
+		Version: record.EnvelopeVersion, By: req.By, Bounds: p.Bounds.InForce(p.Timeout, plan.Extension{}, 0), Fork: shared,
+	}
+	for _, stage := range p.Stages {
+		r.Envelope.Pending = append(r.Envelope.Pending, stage.Name)
+	}
+	return p.Versioned(), nil
+}
+
+// maxLeft limits the calls in the record of a fork that it has left out.
+const maxLeft = 20
+
+// forked returns the investigation that a request forks, and its plan.
+func (a resolver) forked(ctx context.Context, req agent.Request) (of record.Investigation, p plan.Plan, err error) {
+	of, err = a.Records.Investigation(ctx, req.Fork.Of)
+	switch project := cmp.Or(req.Project, agent.DefaultProject); {
+	case errors.Is(err, record.ErrNotFound):
+		return of, p, refusal(fmt.Errorf("fork: no investigation with ID %q in the workers' store", req.Fork.Of))
+	case err != nil:
+		return of, p, err
+	case cmp.Or(of.Project, agent.DefaultProject) != project: // its content must not get into another project
+		return of, p, refusal(fmt.Errorf("fork: %s does not belong to project %s", of.ID, project))
+	case of.PlanHash == "":
+		return of, p, refusal(fmt.Errorf("fork: %s ended before it had a plan: run `starter rerun %s` instead", of.ID, of.ID))
+	}
+	if p, err = a.ownPlan(ctx, of.PlanHash); err == nil && p.Check {
+		err = refusal(fmt.Errorf("fork: %s is a check of a schedule, which cannot be forked", of.ID))
+	}
+	return of, p, err
+}
+
+// ownPlan returns a copy of a plan. Plans that ReadPlan returns must not be changed.
+func (a resolver) ownPlan(ctx context.Context, hash string) (p plan.Plan, err error) {
+	kept, err := a.ReadPlan(ctx, hash)
+	if err != nil {
+		return p, err
+	}
+	text, err := json.Marshal(kept)
+	if err == nil {
+		err = json.Unmarshal(text, &p)
+	}
+	return p, err
+}
+
+// cut decides what is shared.
+func (a resolver) cut(ctx context.Context, p plan.Plan, of record.Investigation, req agent.Request) (*plan.Fork, error) {
+	entries, err := a.Transcripts.After(ctx, of.ID, 0, 0)
+	if err != nil {
+		return nil, fmt.Errorf("read the transcript of %s: %w", of.ID, err)
+	}
+	f, err := fork.Cut(p, entries, *req.Fork)
+	if err != nil {
+		return nil, refusal(fmt.Errorf("fork %s: %w", of.ID, err))
+	}
+	f.Of, f.By = of.ID, req.By
+	f.Guide, err = a.MaskData(ctx, p, "guidance", req.Fork.Guide)
+	return &f, err
+}
+
+// useCurrent gives a plan the permissions, tools and limits of the current configuration, which may be stricter than the plan, and the
+// models if the request names a provider. Agents are the same if their stage and name are.
+func (a resolver) useCurrent(ctx context.Context, p *plan.Plan, of record.Investigation, req agent.Request) error {
+	asked := agent.Request{
+		Chain: of.Chain, AlertType: of.AlertType, Provider: req.Provider, AllowEmpty: true, Attach: true, Overrides: of.Overrides,
+		Labels: agent.Labels{Project: req.Project},
+	}
+	now, err := a.Planner.Plan(ctx, asked, "")
+	if later := notYet(ctx, err); later != nil {
+		return later
+	}
+	if err != nil {
+		return refusal(fmt.Errorf("fork %s: the current configuration does not allow it: %w", of.ID, err))
+	}
+	current := byPlace(&now)
+	var missing []string
+	for place, one := range byPlace(p) {
+		with := current[place]
+		if with == nil && strings.HasPrefix(place, ":") { // the summary or the judge, which people may have turned off
+			continue
+		}
+		if with == nil || req.Provider != "" && len(one.Providers) > 0 && len(with.Providers) == 0 {
+			missing = append(missing, place)
+			continue
+		}
+		one.Tools, one.Servers, one.ToolIDs, one.Shell = with.Tools, with.Servers, with.ToolIDs, with.Shell
+		if req.Provider != "" {
+			one.Providers, one.SkippedFallbacks, one.LLMBackend = with.Providers, with.SkippedFallbacks, with.LLMBackend
+			one.Compression, one.Temperature, one.MaxTokens = with.Compression, with.Temperature, with.MaxTokens
+		}
+	}
+	if slices.Sort(missing); len(missing) > 0 {
+		return refusal(fmt.Errorf("fork %s: the current configuration has no such agents: %s", of.ID, strings.Join(missing, ", ")))
+	}
+	p.Bounds, p.Timeout = now.Bounds, now.Timeout
+	return nil
+}
+
+// byPlace returns the agents of a plan by their place in it: stage/agent, or stage/agent/sub-agent.
+func byPlace(p *plan.Plan) map[string]*plan.Agent {
+	all := map[string]*plan.Agent{}
+	var add func(place string, a *plan.Agent)
+	add = func(place string, a *plan.Agent) {
+		place += "/" + a.Name
+		all[place] = a
+		if a.Orchestrator != nil {
+			for n := range a.Orchestrator.Agents {
+				add(place, &a.Orchestrator.Agents[n])
+			}
+		}
+	}
+	for _, s := range p.AllStages() {
+		for n := range s.Agents {
+			add(s.Name, &s.Agents[n])
+		}
+		for _, after := range []*plan.Agent{s.Synthesis, s.Review} {
+			if after != nil {
+				add(s.Name, after)
+			}
+		}
+	}
+	return all
+}
+
+// forkLabels returns the labels of a fork: those of the other investigation, with the ones in the request.
+func (a resolver) forkLabels(ctx context.Context, p plan.Plan, of record.Investigation, req agent.Request) (agent.Labels, error) {
+	added, err := req.Labels.Masked(func(text string) (string, error) { return a.MaskData(ctx, p, job.RequestData, text) })
+	if err != nil {
+		return agent.Labels{}, err
+	}
+	if req.Tenant != "" && req.Tenant != of.Tenant {
+		return agent.Labels{}, refusal(fmt.Errorf("fork: %s has tenant %q: a fork must, too", of.ID, of.Tenant))
+	}
+	labels := of.Labels
+	if labels.Fingerprint = ""; of.Envelope.Schedule != nil { // its session is for what the schedule itself starts
+		labels.Session = ""
+	}
+	labels.Session, labels.Priority = cmp.Or(added.Session, labels.Session), cmp.Or(added.Priority, labels.Priority)
+	labels.Metadata = maps.Clone(of.Metadata)
+	if labels.Metadata == nil {
+		labels.Metadata = map[string]string{}
+	}
+	delete(labels.Metadata, agent.TraceParent) // the trace of the other investigation
+	maps.Copy(labels.Metadata, added.Metadata)
+	labels.Metadata[agent.ForkedFrom] = of.ID
+	if err := (agent.Request{Labels: labels}).Validate(); err != nil {
+		return labels, refusal(fmt.Errorf("fork %s: with its own labels, %w", of.ID, err))
+	}
+	return labels, nil
+}
+
+// shareEntries copies what a fork shares with the investigation that it was forked from, and records the fork in the audit trail of that
+// one.
+func (a resolver) shareEntries(ctx context.Context, r record.Investigation, f *plan.Fork) error {
+	if f == nil {
+		return nil
+	}
+	iterations := map[string]int{}
+	for execution, part := range f.Parts {
+		iterations[execution] = part.Iterations
+	}
+	err := a.Transcripts.Share(ctx, f.Of, r.ID, f.Until, f.Rows, iterations)
+	if errors.Is(err, record.ErrChanged) {
+		return refusal(fmt.Errorf("fork: Temporal has reset %s meanwhile: fork it again", f.Of))
+	}
+	if err != nil {
+		return err
+	}
+	return a.Records.Audit(ctx, audit.Act{
+		Investigation: f.Of, At: a.Now(ctx), What: audit.Forked, Who: f.By, Detail: audit.Detail("fork", r.ID, "at", f.At),
+		Key: "forked " + r.ID,
+	})
+}

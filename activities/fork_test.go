@@ -1,0 +1,231 @@
+package activities_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/inquest-dev/inquest/activities"
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/llm"
+	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/transcript"
+	"github.com/inquest-dev/inquest/internal/trust/audit"
+)
+
+// forkable records that the bench's investigation has ended.
+func (b *bench) forkable() {
+	b.t.Helper()
+	end := time.Now()
+	r := record.Investigation{
+		ID: "inv", WorkflowID: "w", Chain: "lab", PlanHash: b.ref.Plan, DataHash: b.put("the data"), Status: agent.StatusRunning, StartedAt: end,
+		Labels: agent.Labels{Project: "shop", Metadata: map[string]string{"team": "x", agent.TraceParent: "t"}},
+	}
+	err := b.store.StartInvestigation(b.t.Context(), r)
+	r.Status, r.EndedAt = agent.StatusFailed, &end
+	if err := errors.Join(err, b.store.FinishInvestigation(b.t.Context(), r)); err != nil {
+		b.t.Fatal(err)
+	}
+	b.requests, b.calls, b.listed = nil, nil, nil
+}
+
+// stricter is a configuration in which a person must approve writes.
+type stricter struct{ counter }
+
+func (s stricter) Plan(ctx context.Context, req agent.Request, data string) (plan.Plan, error) {
+	p, err := s.counter.Plan(ctx, req, data)
+	p.Stages[0].Agents[0].Tools.Permissions = map[string]plan.Permission{"lab.write": {RequiresApproval: true}}
+	p.Timeout = plan.Duration(7 * time.Hour)
+	return p, err
+}
+
+func (b *bench) fork(id, input string) (out activities.ResolveOut, err error) {
+	b.act.Requests, b.act.Planner = inbox(input), stricter{}
+	value, err := b.env.ExecuteActivity(b.act.Resolve, activities.ResolveIn{Investigation: id, RunID: "run"})
+	if err == nil {
+		err = value.Get(&out)
+	}
+	return out, err
+}
+
+// TestForkSharesReplies: neither a model nor a tool nor a person is asked about what is shared, and the first own request has it.
+func TestForkSharesReplies(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.asks(agent.ToolCall{ID: "a", Name: "lab__write", Arguments: `{}`})
+	if _, err := b.callTool(1, 0); err != nil || len(b.calls) != 1 {
+		t.Fatal(err, b.calls)
+	}
+	b.change(func(p *plan.Plan) { p.AlertMasking = &plan.Masking{Patterns: []string{"password"}} })
+	b.forkable()
+	out, err := b.fork("fork", `{"fork":{"of":"inv","guide":"Look at the proxy."},"project":"shop","by":"Ada",
+		"metadata":{"team":"y","password":"hunter2hunter2"}}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := b.store.Investigation(t.Context(), "fork")
+	if err != nil {
+		t.Fatal(err)
+	}
+	labels := agent.Labels{Project: "shop", Metadata: map[string]string{"team": "y", "forked_from": "inv", "password": "[MASKED_PASSWORD]"}}
+	if diff := cmp.Diff(labels, r.Labels); diff != "" || r.Chain != "lab" || r.Envelope.By != "Ada" || out.Skeleton.Version != plan.Version {
+		t.Errorf("%+v%s", r, diff)
+	}
+	if diff := cmp.Diff(&record.Fork{Of: "inv", Rows: 5}, r.Envelope.Fork); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(r.Envelope.Fork, out.Fork); diff != "" {
+		t.Errorf("for the workflow: %s", diff)
+	}
+	p, err := b.act.Blobs.Blob(t.Context(), out.Plan)
+	if err != nil || !strings.Contains(string(p), `"requires_approval":true`) || !strings.Contains(string(p), `"timeout":"7h0m0s"`) {
+		t.Errorf("permissions and limits are not the current ones: %v, %s", err, p)
+	}
+	if old, err := b.act.Blobs.Blob(t.Context(), b.ref.Plan); err != nil || strings.Contains(string(old), "requires_approval") {
+		t.Errorf("the plan of the other investigation: %v, %s", err, old)
+	}
+	acts := b.acts(audit.Forked)
+	if len(acts) != 1 || acts[0].Investigation != "inv" || acts[0].Who != "Ada" || !strings.Contains(string(acts[0].Detail), `"fork"`) {
+		t.Errorf("acts: %+v", acts)
+	}
+
+	b.ref = activities.Ref{Investigation: "fork", Execution: "s/A", Plan: out.Plan, Data: out.Data}
+	first, err := b.generate(activities.GenerateIn{Iteration: 1})
+	want := []activities.Call{{Name: "lab.write", Own: true, Quick: true}}
+	if diff := cmp.Diff(want, first.Calls); err != nil || diff != "" || first.Usage != (agent.Usage{ModelCalls: 1}) || first.Quick {
+		t.Fatalf("the shared reply: %v, %+v%s", err, first, diff)
+	}
+	if _, err := b.env.ExecuteActivity(b.act.CallOwnTools, activities.CallOwnToolsIn{Ref: b.ref, Iteration: 1, Calls: []int{0}}); err != nil {
+		t.Fatal(err)
+	}
+	if len(b.requests)+len(b.calls) > 0 {
+		t.Fatalf("%d models and %d tools were called", len(b.requests), len(b.calls))
+	}
+	b.reply = newBench(t).reply
+	if _, err := b.generate(activities.GenerateIn{Iteration: 2}); err != nil {
+		t.Fatal(err)
+	}
+	var told []string
+	for _, m := range b.requests[0].Messages {
+		told = append(told, string(m.Role))
+	}
+	last := b.requests[0].Messages[len(told)-1].Content
+	guided := strings.Contains(last, "Look at the proxy.") && strings.Contains(last, "Ada")
+	if got := strings.Join(told, " "); got != "system user assistant tool user" || !guided {
+		t.Errorf("the first own request: %s; %s", got, last)
+	}
+	again, err := b.fork("fork", `{"fork":{"of":"inv"},"project":"shop"}`)
+	if err != nil || again.Plan != out.Plan || len(b.acts(audit.Forked)) != 1 {
+		t.Errorf("the second attempt: %v, %+v", err, again)
+	}
+}
+
+// TestForkOfTools: no server is asked for the tools of an execution that is shared as a whole.
+func TestForkOfTools(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.change(func(p *plan.Plan) {
+		p.Fork = &plan.Fork{Of: "other", Parts: map[string]plan.ForkPart{"s/A": {Iterations: 1, Ended: true}}}
+	})
+	value, err := b.env.ExecuteActivity(b.act.ListTools, activities.ListToolsIn{Ref: b.ref, Server: "lab"})
+	var listed activities.ListToolsOut
+	if err == nil {
+		err = value.Get(&listed)
+	}
+	if err != nil || listed.Tools != len(labTools) || listed.Error != "" || len(b.listed) > 0 {
+		t.Errorf("%+v, %v; the server was asked by %q", listed, err, b.listed)
+	}
+}
+
+// Whatever is wrong with a fork, it is refused before anything is copied.
+func TestForksThatAreRefused(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct{ input, says string }{
+		"of nothing":      {`{"fork":{}}`, `"fork" has no "of"`},
+		"unknown":         {`{"fork":{"of":"other"},"project":"shop"}`, `no investigation with ID "other" in the workers' store`},
+		"another project": {`{"fork":{"of":"inv"}}`, "inv does not belong to project default"},
+		"a wrong place":   {`{"fork":{"of":"inv","at":"99"},"project":"shop"}`, "fork inv: there is no row 99: the transcript has rows 1 to 5"},
+		"other data":      {`{"fork":{"of":"inv"},"project":"shop","data":"x","chain":"lab"}`, `"data" cannot be set in the request of a fork`},
+		"a provider for an unknown agent": {
+			`{"fork":{"of":"inv"},"project":"shop","provider":"x"}`,
+			"fork inv: the current configuration has no such agents: s/A",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			b.asks(agent.ToolCall{ID: "a", Name: "lab__read", Arguments: `{"n":1}`})
+			if _, err := b.callTool(1, 0); err != nil {
+				t.Fatal(err)
+			}
+			b.forkable()
+			_, err := b.fork("fork", tt.input)
+			if err == nil || !strings.Contains(err.Error(), tt.says) {
+				t.Errorf("%v, want %q", err, tt.says)
+			}
+			if rows, err := b.store.After(t.Context(), "fork", 0, 0); len(rows) > 0 || err != nil {
+				t.Errorf("it has %d rows, %v", len(rows), err)
+			}
+		})
+	}
+}
+
+// TestWhatAForkLeavesOut: a write that the other investigation has made after the place counts as made before.
+func TestWhatAForkLeavesOut(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.asks(agent.ToolCall{ID: "a", Name: "lab__read", Arguments: `{"n":1}`})
+	if _, err := b.callTool(1, 0); err != nil {
+		t.Fatal(err)
+	}
+	b.reply = func(llm.Request) (llm.Response, error) {
+		return llm.Response{ToolCalls: []agent.ToolCall{{ID: "b", Name: "lab__write", Arguments: `{}`}}, Finish: llm.FinishToolCalls}, nil
+	}
+	if _, err := b.generate(activities.GenerateIn{Iteration: 2}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.callTool(2, 0); err != nil {
+		t.Fatal(err)
+	}
+	b.forkable()
+	out, err := b.fork("fork", `{"fork":{"of":"inv","at":"A/2"},"project":"shop"}`)
+	if err != nil || len(out.Fork.Left) != 1 || out.Fork.Left[0] != "s/A: lab.write {} (success)" {
+		t.Fatalf("%v, %+v", err, out.Fork)
+	}
+	b.ref = activities.Ref{Investigation: "fork", Execution: "s/A", Plan: out.Plan}
+	if _, err := b.generate(activities.GenerateIn{Iteration: 2}); err != nil {
+		t.Fatal(err)
+	}
+	all, err := b.store.Entries(t.Context(), transcript.Scope{Investigation: "fork", Execution: "s/A"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if repeat := all[len(all)-1].Calls[0].Repeat; repeat == nil || repeat.Times != 1 || repeat.Unknown || repeat.At.IsZero() {
+		t.Errorf("the same write: %+v", repeat)
+	}
+}
+
+// TestSharedRowsThatAreMissing: nothing is done in place of a shared step that the store has lost.
+func TestSharedRowsThatAreMissing(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.change(func(p *plan.Plan) {
+		p.Fork = &plan.Fork{Of: "other", Parts: map[string]plan.ForkPart{"s/A": {Iterations: 2}, "s/B": {Stopped: true}}}
+	})
+	for execution, want := range map[string]string{"s/A": activities.ErrorStoreBehind, "s/B": activities.ErrorFailedBefore} {
+		b.ref.Execution = execution
+		_, err := b.generate(activities.GenerateIn{Iteration: 1})
+		if failed, ok := errors.AsType[*temporal.ApplicationError](err); !ok || failed.Type() != want || !failed.NonRetryable() {
+			t.Errorf("%s: %v", execution, err)
+		}
+	}
+	if len(b.requests) > 0 {
+		t.Errorf("%d models were called", len(b.requests))
+	}
+}

@@ -1,0 +1,351 @@
+// Package fork finds the part of an investigation that a fork shares with it.
+package fork
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/tool"
+	"github.com/inquest-dev/inquest/internal/transcript"
+)
+
+// Cut returns the part of an investigation before a place in it. Each execution shares its replies up to the first one that is at or after
+// the place, or whose tool calls do not all have results: no call is ever made again for a shared reply. The place is one of
+//
+//	""            the end
+//	12            a row of the transcript; the result of a call belongs to the reply that asks for it
+//	dig, dig#1    the last run of a stage, or its first one
+//	Logs/3        an agent's third model call; "dig#2/Logs/3" names the stage's run, too
+//
+// Beside an agent's model call, the other agents of its stage share everything. Agents that had failed before the place fail again.
+func Cut(p plan.Plan, entries []transcript.Entry, asked agent.Fork) (plan.Fork, error) {
+	h := historyOf(p, entries)
+	before, err := h.before(asked.At)
+	if err != nil {
+		return plan.Fork{}, err
+	}
+	f := plan.Fork{At: asked.At, Parts: map[string]plan.ForkPart{}, Until: h.last}
+	run := h.share(before, f.Parts)
+	if stage, ok := h.runOf(asked.At); ok {
+		run = stage
+	}
+	if err := h.dropSubAgents(f.Parts); err != nil {
+		return plan.Fork{}, err
+	}
+	for _, e := range entries {
+		if part, ok := f.Parts[e.Execution]; ok && transcript.Shareable(e) && e.Iteration <= part.Iterations {
+			f.Rows++
+		}
+	}
+	f.Guided = h.goingOn(run, f.Parts)
+	switch {
+	case f.Rows == 0:
+		return plan.Fork{}, errors.New("no model call comes before that, so there is nothing to share: use `starter rerun` instead")
+	case asked.Guide != "" && len(f.Guided) == 0:
+		return plan.Fork{}, errors.New("no agent would read the guidance: all agents of the stage have ended by then. Fork at an earlier place")
+	case asked.At == "" && len(f.Guided) == 0 && h.isLast(run):
+		return plan.Fork{}, errors.New("all agents have ended, so nothing would be done: give the place to continue from")
+	}
+	f.Left = h.left(entries, f.Parts)
+	if p.Fork != nil { // what it has left out is left out here, too
+		f.Left = append(slices.Clone(p.Fork.Left), f.Left...)
+	}
+	return f, nil
+}
+
+// share sets the shared parts of executions, and returns the stage's run in which the fork begins: that of the first reply that is not
+// shared.
+func (h *history) share(before func(*execution, *reply) bool, parts map[string]plan.ForkPart) (run string) {
+	var first *reply
+	for _, e := range h.executions {
+		part, next := plan.ForkPart{}, (*reply)(nil)
+		for n, r := range e.replies {
+			if !r.whole || !before(e, r) {
+				next = r
+				break
+			}
+			part.Iterations, part.Ended = r.iteration, r.final && n == len(e.replies)-1
+		}
+		began := before(e, &reply{seq: e.first, iteration: 1})
+		wentOn := next != nil && !before(e, next)
+		part.Stopped = began && !wentOn && !part.Ended && h.beside(e) && h.over(e.run)
+		if part.Iterations > 0 || part.Stopped {
+			parts[e.name] = part
+		}
+		if next != nil && !part.Stopped && (first == nil || next.seq < first.seq) {
+			first, run = next, e.run
+		}
+	}
+	if run == "" && len(h.executions) > 0 {
+		run = h.executions[len(h.executions)-1].run
+	}
+	return run
+}
+
+// over reports whether the agents of a stage's run had ended: others work on their results, or on those of the stage. Stages that run in
+// parallel say nothing about each other.
+func (h *history) over(run string) bool {
+	parallel := slices.ContainsFunc(h.plan.Stages, func(s plan.Stage) bool { return len(s.Routing.Requires)+len(s.Routing.After) > 0 })
+	return slices.ContainsFunc(h.executions, func(e *execution) bool {
+		return e.run == run && !h.beside(e) || !parallel && e.run != run && h.begins(e.run) > h.begins(run)
+	})
+}
+
+// isLast reports whether a run is one of the last stage.
+func (h *history) isLast(run string) bool {
+	name, _, _ := strings.Cut(run, "#")
+	return len(h.plan.Stages) > 0 && h.plan.Stages[len(h.plan.Stages)-1].Name == name
+}
+
+// goingOn returns the executions of a stage's run that make calls of their own: its agents, or else those that work on their results.
+func (h *history) goingOn(run string, parts map[string]plan.ForkPart) (names []string) {
+	stage, _ := h.plan.StageOf(run)
+	groups := [][]plan.Agent{stage.Agents, nil}
+	for _, after := range []*plan.Agent{stage.Synthesis, stage.Review} {
+		if after != nil {
+			groups[1] = append(groups[1], *after)
+		}
+	}
+	for _, group := range groups {
+		for _, a := range group {
+			if name := run + "/" + a.Name; !parts[name].Closed() {
+				names = append(names, name)
+			}
+		}
+		if len(names) > 0 {
+			break
+		}
+	}
+	return names
+}
+
+// left returns the calls that are not shared and may have changed something that a repetition would change again.
+func (h *history) left(entries []transcript.Entry, parts map[string]plan.ForkPart) (calls []plan.LeftCall) {
+	ended := map[transcript.Scope]map[transcript.Key]bool{}
+	for _, e := range entries {
+		if e.Kind == transcript.KindResult {
+			if ended[e.Scope] == nil {
+				ended[e.Scope] = map[transcript.Key]bool{}
+			}
+			ended[e.Scope][transcript.CallKey(e.Iteration, e.CallIndex())] = true
+		}
+	}
+	for _, e := range entries {
+		if e.Call == nil || e.Call.Own || e.Call.Class != string(tool.NonIdempotent) {
+			continue
+		}
+		if part := parts[e.Execution]; e.Iteration <= part.Iterations && !e.Superseded { // superseded ones were made, too
+			continue
+		}
+		c := plan.LeftCall{Execution: e.Execution, Tool: e.Call.Name, Arguments: e.Call.Arguments, At: e.At}
+		switch {
+		case e.Kind == transcript.KindCall:
+			c.Unknown = true
+			if !ended[e.Scope][e.Key] {
+				calls = append(calls, c)
+			}
+		case e.Kind == transcript.KindResult:
+			c.Unknown = e.ErrorType == tool.ErrorOutcomeUnknown
+			if c.Unknown || e.Status == string(tool.StatusSuccess) {
+				calls = append(calls, c)
+			}
+		}
+	}
+	return calls
+}
+
+// history is what an investigation's agents and hooks have done, by execution, in the order of the first entries.
+type history struct {
+	plan       plan.Plan
+	executions []*execution
+	stages     map[string]string // the runs of stages by name; a stage's own name is that of its last run
+	last       int64             // number of the last entry
+}
+
+type execution struct {
+	name, run string
+	first     int64
+	replies   []*reply
+}
+
+type reply struct {
+	seq              int64
+	iteration        int
+	whole            bool // all calls have results
+	final            bool // there are no calls
+	dispatches       bool
+	calls, completed int
+}
+
+func historyOf(p plan.Plan, entries []transcript.Entry) *history {
+	h, byName := &history{plan: p, stages: map[string]string{}}, map[string]*execution{}
+	for _, e := range entries {
+		h.last = max(h.last, e.Seq)
+		run, _, _ := strings.Cut(e.Execution, "/")
+		stage, known := p.StageOf(run)
+		if !known || e.Superseded {
+			continue
+		}
+		x := byName[e.Execution]
+		if x == nil {
+			x = &execution{name: e.Execution, run: run, first: e.Seq}
+			byName[e.Execution], h.executions = x, append(h.executions, x)
+			h.stages[run], h.stages[stage.Name] = run, run
+		}
+		switch {
+		case e.Kind == transcript.KindReply:
+			x.replies = append(x.replies, replyOf(e))
+		case e.Kind == transcript.KindResult:
+			n := slices.IndexFunc(x.replies, func(r *reply) bool { return r.iteration == e.Iteration })
+			if n >= 0 {
+				x.replies[n].completed++
+				x.replies[n].whole = x.replies[n].completed >= x.replies[n].calls
+			}
+		}
+	}
+	return h
+}
+
+func replyOf(e transcript.Entry) *reply {
+	r := &reply{seq: e.Seq, iteration: e.Iteration, calls: len(e.Calls)}
+	if e.Forced { // its calls are not made
+		r.calls = 0
+	}
+	r.whole, r.final = r.calls == 0, r.calls == 0
+	for _, c := range e.Calls {
+		r.dispatches = r.dispatches || slices.Contains(agent.OrchestrationTools(), c.Name)
+	}
+	return r
+}
+
+// before returns whether a reply comes before the place.
+func (h *history) before(at string) (func(*execution, *reply) bool, error) {
+	if at == "" {
+		return func(*execution, *reply) bool { return true }, nil
+	}
+	if row, err := strconv.ParseInt(at, 10, 64); err == nil {
+		if row < 1 || row > h.last {
+			return nil, fmt.Errorf("there is no row %d: the transcript has rows 1 to %d", row, h.last)
+		}
+		return func(_ *execution, r *reply) bool { return r.seq < row }, nil
+	}
+	if name, number, found := cutLast(at); found {
+		if iteration, err := strconv.Atoi(number); err == nil {
+			return h.beforeCall(name, iteration)
+		}
+	}
+	run, known := h.runOf(at)
+	if !known {
+		names := slices.Sorted(maps.Keys(h.stages))
+		return nil, fmt.Errorf("stage %q did not run. Give a row of the transcript, a stage (%s), or AGENT/ITERATION",
+			at, strings.Join(names, ", "))
+	}
+	begins := h.begins(run)
+	return func(e *execution, _ *reply) bool { return e.run != run && h.begins(e.run) < begins }, nil
+}
+
+// runOf returns the run of a stage that a place names.
+func (h *history) runOf(at string) (run string, known bool) {
+	if stage, first := strings.CutSuffix(at, "#1"); first {
+		return stage, h.stages[stage] != ""
+	}
+	run, known = h.stages[at]
+	return run, known
+}
+
+func cutLast(at string) (before, after string, found bool) {
+	n := strings.LastIndex(at, "/")
+	if n < 0 {
+		return "", "", false
+	}
+	return at[:n], at[n+1:], true
+}
+
+// begins returns the number of the first entry of a stage's run.
+func (h *history) begins(run string) int64 {
+	n := slices.IndexFunc(h.executions, func(e *execution) bool { return e.run == run })
+	return h.executions[n].first
+}
+
+// beforeCall is before for a model call of an agent. The agents beside it share everything; those that work on their results, nothing.
+func (h *history) beforeCall(name string, iteration int) (func(*execution, *reply) bool, error) {
+	var found []*execution
+	for _, e := range h.executions {
+		if e.name == name || strings.HasSuffix(e.name, "/"+name) {
+			found = append(found, e)
+		}
+	}
+	if len(found) != 1 {
+		return nil, fmt.Errorf("agent %q: %s", name, h.candidates(found))
+	}
+	x := found[0]
+	switch calls := len(x.replies); {
+	case strings.Count(x.name, "/") > 1:
+		return nil, fmt.Errorf("%s was dispatched by another agent: fork at that agent's call", x.name)
+	case iteration < 1 || iteration > calls:
+		return nil, fmt.Errorf("%s has iterations 1 to %d, not %d", x.name, calls, iteration)
+	}
+	begins := h.begins(x.run)
+	return func(e *execution, r *reply) bool {
+		switch {
+		case e == x:
+			return r.iteration < iteration
+		case e.run == x.run:
+			return h.beside(e)
+		}
+		return h.begins(e.run) < begins
+	}, nil
+}
+
+func (h *history) candidates(found []*execution) string {
+	what := "it did not run; these did: "
+	if len(found) > 1 {
+		what = "it ran several times; name one of: "
+	} else {
+		found = h.executions
+	}
+	var names []string
+	for _, e := range found {
+		names = append(names, e.name)
+	}
+	return what + strings.Join(names, ", ")
+}
+
+// beside reports whether an execution does not wait for the agents of its stage, as synthesis, review and the last hook do.
+func (h *history) beside(e *execution) bool {
+	stage, _ := h.plan.StageOf(e.run)
+	name := strings.Split(e.name, "/")[1]
+	for _, after := range []*plan.Agent{stage.Synthesis, stage.Review} {
+		if after != nil && after.Name == name {
+			return false
+		}
+	}
+	return stage.PostProcess == "" || !strings.HasPrefix(name, "post_process:")
+}
+
+// dropSubAgents keeps sub-agents only of agents that share everything, because nothing is dispatched again for a shared reply. It returns
+// an error if an agent would continue without the agents that it had dispatched.
+func (h *history) dropSubAgents(parts map[string]plan.ForkPart) error {
+	byName := slices.SortedFunc(slices.Values(h.executions), func(a, b *execution) int { return cmp.Compare(a.name, b.name) }) // parents first
+	for _, e := range byName {
+		if parent, _, _ := cutLast(e.name); strings.Contains(parent, "/") && !parts[parent].Closed() {
+			delete(parts, e.name)
+			continue
+		}
+		part := parts[e.name]
+		for _, r := range e.replies {
+			if r.dispatches && r.iteration <= part.Iterations && !part.Closed() {
+				return fmt.Errorf("%s has dispatched agents by then, and a fork cannot wait for them: fork at %s/%d or earlier, or after its end",
+					e.name, e.name, r.iteration)
+			}
+		}
+	}
+	return nil
+}

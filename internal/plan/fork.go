@@ -1,0 +1,76 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Fork says what an investigation shares with the one that it was forked from.
+type Fork struct {
+	// Of is the ID of the other investigation, and At the requested place in it. An empty place means its end.
+	Of string `json:"of"`
+	At string `json:"at,omitempty"`
+	// Parts are the shared parts of executions, by name. They have Rows entries, and none after the entry Until of the other
+	// investigation.
+	Parts map[string]ForkPart `json:"parts"`
+	Rows  int                 `json:"rows"`
+	Until int64               `json:"until"`
+	// Left are the calls of the other investigation that are not shared and must not be repeated without a second thought.
+	Left []LeftCall `json:"left,omitempty"`
+	// Guide is what the executions in Guided are told before their first model call of their own, by By. An empty text means nothing.
+	Guide  string   `json:"guide,omitempty"`
+	By     string   `json:"by,omitempty"`
+	Guided []string `json:"guided,omitempty"`
+}
+
+// ForkPart is the shared part of an execution.
+type ForkPart struct {
+	Iterations int `json:"iterations"` // the first ones
+	// Ended means that the execution had ended with them. Stopped means that it had failed after them, or was stopped, so that it makes no
+	// calls in the fork.
+	Ended   bool `json:"ended,omitempty"`
+	Stopped bool `json:"stopped,omitempty"`
+}
+
+// Closed reports whether the execution makes no calls of its own in the fork.
+func (p ForkPart) Closed() bool { return p.Ended || p.Stopped }
+
+// LeftCall is a call that changed something, or may have.
+type LeftCall struct {
+	Execution string    `json:"execution"`
+	Tool      string    `json:"tool"`
+	Arguments string    `json:"arguments"`
+	At        time.Time `json:"at"`
+	Unknown   bool      `json:"unknown,omitempty"` // whether it took effect
+}
+
+// String describes the call in one line.
+func (c LeftCall) String() string {
+	outcome := "success"
+	if c.Unknown {
+		outcome = "outcome unknown"
+	}
+	return fmt.Sprintf("%s: %s %s (%s)", c.Execution, c.Tool, c.Arguments, outcome)
+}
+
+// Part returns the shared part of an execution. The zero part means that nothing is shared. It works for nil.
+func (f *Fork) Part(execution string) ForkPart {
+	if f == nil {
+		return ForkPart{}
+	}
+	return f.Parts[execution]
+}
+
+// LeftCalls returns the calls that are not shared. It works for nil.
+func (f *Fork) LeftCalls() []LeftCall {
+	if f == nil {
+		return nil
+	}
+	return f.Left
+}
+
+// Guides reports whether a model call is the first own one of an execution that the fork guides. It works for nil.
+func (f *Fork) Guides(execution string, iteration int) bool {
+	return f != nil && f.Guide != "" && slices.Contains(f.Guided, execution) && iteration == f.Parts[execution].Iterations+1
+}

@@ -1,0 +1,177 @@
+package faults
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/inquest-dev/inquest/activities"
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/fork"
+	"github.com/inquest-dev/inquest/internal/llm"
+	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/store/storetest"
+	"github.com/inquest-dev/inquest/internal/transcript"
+)
+
+// TestForks makes forks of forks at random places, while things go wrong. Shared replies are not paid for and shared calls not made again,
+// what is not shared obeys the same rules as in any investigation, and the other investigation stays as it is.
+func TestForks(t *testing.T) {
+	t.Parallel()
+	const shards, tries = 8, 5
+	for shard := range shards {
+		t.Run(fmt.Sprint(shard), func(t *testing.T) {
+			t.Parallel()
+			s, forks := storetest.Open(t), 0
+			for seed := shard; seed < *seeds; seed += shards {
+				of := cast(s, fmt.Sprintf("forked-%d", seed), uint64(seed))
+				if of.talking {
+					continue
+				}
+				of.play()
+				for n := range tries {
+					f := of.forked(t, uint64(seed), n)
+					if f == nil {
+						continue
+					}
+					forks++
+					for _, problem := range f.check(t.Context()) {
+						t.Errorf("fork %d of seed %d, at %q: %s", n+1, seed, f.fork.At, f.normal(problem))
+					}
+					of = f
+				}
+			}
+			if forks < *seeds/shards/4 {
+				t.Errorf("only %d forks were made", forks)
+			}
+		})
+	}
+}
+
+// forked plays a fork at a random place. It returns nil if the investigation cannot be forked there.
+func (r *run) forked(t *testing.T, seed uint64, n int) *run {
+	t.Helper()
+	before := r.rows(t)
+	at := r.place(before, seed, n)
+	f := newRun(r.store, fmt.Sprintf("%s-%d", r.id, n+1), seed*100+uint64(n), r.profile)
+	f.fork, f.plan, f.agents, f.together = &agent.Fork{Of: r.investigation(), At: at}, r.plan, r.agents, r.together
+	f.steps = append([]agent.ToolCall{}, r.planned()...)
+	cut, refused := fork.Cut(r.plan, before, *f.fork)
+	f.play()
+	failed, _ := errors.AsType[*temporal.ApplicationError](f.env.GetWorkflowError())
+	if was := failed != nil && failed.Type() == activities.ErrorInvalidRequest; was != (refused != nil) {
+		t.Errorf("fork of seed %d at %q: %v, and the cut is %v", seed, at, failed, refused)
+	}
+	if refused != nil {
+		return nil
+	}
+	if diff := cmp.Diff(before, r.rows(t)); diff != "" {
+		t.Errorf("fork of seed %d at %q: the other investigation changed: %s", seed, at, diff)
+	}
+	var shared []transcript.Entry
+	for _, e := range f.rows(t) {
+		if e.Shared > 0 {
+			shared = append(shared, e)
+		}
+	}
+	var want []transcript.Entry
+	for _, e := range before {
+		failed := e.Kind == transcript.KindTry || e.Kind == transcript.KindFallback
+		if part, ok := cut.Parts[e.Execution]; ok && !failed && !e.Superseded && e.Iteration <= part.Iterations {
+			want = append(want, e)
+		}
+	}
+	same := cmpopts.IgnoreFields(transcript.Entry{}, "Investigation", "Seq", "Writer", "Shared", "Usage", "SummaryUsage")
+	if diff := cmp.Diff(want, shared, same); diff != "" || len(shared) != cut.Rows {
+		t.Errorf("fork of seed %d at %q shares %d rows: %s", seed, at, cut.Rows, diff)
+	}
+	for i := range min(len(want), len(shared)) {
+		if shared[i].Shared != want[i].Seq || shared[i].Usage != nil {
+			t.Errorf("fork of seed %d at %q: row %d is %+v", seed, at, i+1, shared[i])
+		}
+	}
+	return f
+}
+
+func (r *run) rows(t *testing.T) []transcript.Entry {
+	t.Helper()
+	all, err := r.store.After(t.Context(), r.investigation(), 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// place chooses a place in a log.
+func (r *run) place(log []transcript.Entry, seed uint64, n int) string {
+	if len(log) == 0 {
+		return ""
+	}
+	row := log[pick(len(log), seed, "row", n)]
+	switch pick(4, seed, "place", n) {
+	case 0:
+		return ""
+	case 1:
+		return fmt.Sprint(row.Seq)
+	case 2:
+		stage, _, _ := strings.Cut(row.Execution, "/")
+		return stage
+	}
+	return fmt.Sprintf("%s/%d", row.Execution, row.Iteration)
+}
+
+// checkShared checks that nothing was done for a shared reply.
+func (c checker) checkShared(reply transcript.Entry, results map[transcript.Key]transcript.Entry) {
+	if paid := c.paid[[2]any{c.execution, reply.Iteration}]; paid > 0 {
+		c.problem("%s: the shared iteration %d was answered %d times", c.execution, reply.Iteration, paid)
+	}
+	for n := range reply.Calls {
+		result := results[transcript.ResultKey(reply.Iteration, n)]
+		done := c.lab.done[fmt.Sprintf("%s/%s/%d/%d", c.investigation(), c.execution, reply.Iteration, n)]
+		if result.Shared == 0 && !reply.Forced || done > 0 {
+			c.problem("%s: call %d of the shared iteration %d was done %d times; result %+v", c.execution, n, reply.Iteration, done, result)
+		}
+	}
+}
+
+// BenchmarkFork measures how long a fork of an investigation with 1,000 rows takes to its first own model call.
+func BenchmarkFork(b *testing.B) {
+	s := storetest.Open(b)
+	row, known := agent.LookupType("default")
+	if !known {
+		b.Fatal("there is no default type")
+	}
+	one := newWorker(row, "A", "long")
+	one.plan.MaxIterations, one.plan.Servers = 400, []plan.Server{{Name: "lab"}}
+	of := newRun(s, "long", 1, profiles[0])
+	of.says = func(at place) llm.Response {
+		if at.iteration > 333 {
+			return llm.Response{Content: "done", Finish: llm.FinishStop}
+		}
+		return llm.Response{ToolCalls: []agent.ToolCall{{ID: "a", Name: "lab__read", Arguments: `{"n":1}`}}, Finish: llm.FinishToolCalls}
+	}
+	of.employ(one)
+	of.play()
+	rows, err := s.After(b.Context(), of.investigation(), 0, 0)
+	if err != nil || len(rows) < 1000 {
+		b.Fatal(len(rows), err)
+	}
+	var waited time.Duration
+	for n := 0; b.Loop(); n++ {
+		f := newRun(s, fmt.Sprint("long-", n), 1, profiles[0])
+		f.fork, f.plan, f.agents = &agent.Fork{Of: of.investigation(), At: "A/334"}, of.plan, of.agents
+		begun := time.Now()
+		f.says = func(place) llm.Response {
+			waited += time.Since(begun)
+			return llm.Response{Content: "done", Finish: llm.FinishStop}
+		}
+		f.play()
+	}
+	b.ReportMetric(waited.Seconds()/float64(b.N), "s/first-call")
+}

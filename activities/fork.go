@@ -46,12 +46,8 @@ func (a resolver) forkOf(ctx context.Context, r *record.Investigation, req agent
 	for _, c := range p.Fork.Left[:min(len(p.Fork.Left), maxLeft)] {
 		shared.Left = append(shared.Left, job.Preview(c.String()))
 	}
-	r.Envelope = record.Envelope{
-		Version: record.EnvelopeVersion, By: req.By, Bounds: p.Bounds.InForce(p.Timeout, plan.Extension{}, 0), Fork: shared,
-	}
-	for _, stage := range p.Stages {
-		r.Envelope.Pending = append(r.Envelope.Pending, stage.Name)
-	}
+	r.Envelope = firstEnvelope(p, req.By)
+	r.Envelope.Fork = shared
 	return p.Versioned(), nil
 }
 
@@ -71,9 +67,7 @@ func (a resolver) forked(ctx context.Context, req agent.Request) (of record.Inve
 	case of.PlanHash == "":
 		return of, p, refusal(fmt.Errorf("fork: %s ended before it had a plan: run `starter rerun %s` instead", of.ID, of.ID))
 	}
-	if p, err = a.ownPlan(ctx, of.PlanHash); err == nil && p.Check {
-		err = refusal(fmt.Errorf("fork: %s is a check of a schedule, which cannot be forked", of.ID))
-	}
+	p, err = a.ownPlan(ctx, of.PlanHash)
 	return of, p, err
 }
 
@@ -119,9 +113,9 @@ func (a resolver) useCurrent(ctx context.Context, p *plan.Plan, of record.Invest
 	if err != nil {
 		return refusal(fmt.Errorf("fork %s: the current configuration does not allow it: %w", of.ID, err))
 	}
-	current := byPlace(&now)
+	current := maps.Collect(now.AgentsByPlace())
 	var missing []string
-	for place, one := range byPlace(p) {
+	for place, one := range p.AgentsByPlace() {
 		with := current[place]
 		if with == nil && strings.HasPrefix(place, ":") { // the summary or the judge, which people may have turned off
 			continue
@@ -141,32 +135,6 @@ func (a resolver) useCurrent(ctx context.Context, p *plan.Plan, of record.Invest
 	}
 	p.Bounds, p.Timeout = now.Bounds, now.Timeout
 	return nil
-}
-
-// byPlace returns the agents of a plan by their place in it: stage/agent, or stage/agent/sub-agent.
-func byPlace(p *plan.Plan) map[string]*plan.Agent {
-	all := map[string]*plan.Agent{}
-	var add func(place string, a *plan.Agent)
-	add = func(place string, a *plan.Agent) {
-		place += "/" + a.Name
-		all[place] = a
-		if a.Orchestrator != nil {
-			for n := range a.Orchestrator.Agents {
-				add(place, &a.Orchestrator.Agents[n])
-			}
-		}
-	}
-	for _, s := range p.AllStages() {
-		for n := range s.Agents {
-			add(s.Name, &s.Agents[n])
-		}
-		for _, after := range []*plan.Agent{s.Synthesis, s.Review} {
-			if after != nil {
-				add(s.Name, after)
-			}
-		}
-	}
-	return all
 }
 
 // forkLabels returns the labels of a fork: those of the other investigation, with the ones in the request.

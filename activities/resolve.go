@@ -187,18 +187,23 @@ func (a resolver) planOf(ctx context.Context, r *record.Investigation, earlier s
 	if r.Fingerprint, _ = p.Dedup.Fingerprint(p.Chain, req, text); req.Again {
 		r.Fingerprint = ""
 	}
-	r.Envelope = record.Envelope{
-		Version: record.EnvelopeVersion, By: req.By, Schedule: req.Schedule, Before: r.Envelope.Before,
-		Bounds: p.Bounds.InForce(p.Timeout, plan.Extension{}, 0),
-	}
-	for _, stage := range p.Stages {
-		r.Envelope.Pending = append(r.Envelope.Pending, stage.Name)
-	}
+	before := r.Envelope.Before
+	r.Envelope = firstEnvelope(p, req.By)
+	r.Envelope.Schedule, r.Envelope.Before = req.Schedule, before
 	// Data that is already in the store is masked again, because someone else may have put it there.
 	if r.DataHash, err = a.Blobs.PutBlob(ctx, []byte(text)); err != nil {
 		return p, fmt.Errorf("keep the request's data: %w", err)
 	}
 	return p, nil
+}
+
+// firstEnvelope returns the envelope of an investigation that begins.
+func firstEnvelope(p plan.Plan, by string) record.Envelope {
+	out := record.Envelope{Version: record.EnvelopeVersion, By: by, Bounds: p.Bounds.InForce(p.Timeout, plan.Extension{}, 0)}
+	for _, stage := range p.Stages {
+		out.Pending = append(out.Pending, stage.Name)
+	}
+	return out
 }
 
 // data returns the text of the request's data, wherever it is stored.

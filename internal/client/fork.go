@@ -60,9 +60,6 @@ func (c *Client) checkFork(ctx context.Context, st *store.Store, of record.Inves
 	if err != nil {
 		return err
 	}
-	if p.Check {
-		return &system.InputError{Err: fmt.Errorf("%s is a check of a schedule, which cannot be forked", of.ID)}
-	}
 	entries, err := st.After(ctx, of.ID, 0, 0)
 	if err != nil {
 		return err

@@ -99,10 +99,7 @@ func compared(entries []transcript.Entry) (t Tape) {
 			r := replyOf(e)
 			t.Replies, calls[r.At] = append(t.Replies, r), r.Calls
 		case e.Kind == transcript.KindResult && e.Call != nil && e.CallIndex() >= 0:
-			r := Result{
-				At: at(e), N: e.CallIndex(), Call: callOf(*e.Call), Status: e.Status, ErrorType: e.ErrorType, Fault: e.Fault,
-				Text: transcript.WithoutImageNotes(e.Text), blob: e.Blob, row: e.Seq,
-			}
+			r := shortResult(e)
 			if asked := calls[r.At]; r.N < len(asked) {
 				r.Call = asked[r.N]
 			}
@@ -125,7 +122,6 @@ type part struct {
 	replies []Reply
 	results map[At][]Result
 	first   int64 // its first row
-	paired  bool
 }
 
 // parts returns the parts of a tape by agent.
@@ -153,15 +149,14 @@ func (t Tape) parts() map[string]*part {
 
 func align(recorded, run Tape) (out []Step) {
 	a, b := recorded.parts(), run.parts()
-	for _, name := range slices.Concat(inOrder(a), inOrder(b)) {
-		then, now := a[name], b[name]
-		if now != nil && now.paired {
-			continue
+	names := inOrder(a)
+	for _, name := range inOrder(b) {
+		if a[name] == nil {
+			names = append(names, name)
 		}
-		out = append(out, alignAgent(cmp.Or(then, &part{}), cmp.Or(now, &part{}))...)
-		if now != nil {
-			now.paired = true
-		}
+	}
+	for _, name := range names {
+		out = append(out, alignAgent(cmp.Or(a[name], &part{}), cmp.Or(b[name], &part{}))...)
 	}
 	return out
 }

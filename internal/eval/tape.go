@@ -190,17 +190,22 @@ func oneLine(text string) string {
 	return clip.Line(strings.Join(strings.Fields(reveal.Unseen(text)), " "), maxShown)
 }
 
-func resultOf(ctx context.Context, e transcript.Entry, blobs artifact.Blobs) (Result, error) {
-	r := Result{
-		At: at(e), N: e.CallIndex(), Call: callOf(*e.Call), Status: e.Status, ErrorType: e.ErrorType, Fault: e.Fault, Text: e.Text,
-		row: e.Seq,
+// shortResult returns a result without what is not in the entry.
+func shortResult(e transcript.Entry) Result {
+	return Result{
+		At: at(e), N: e.CallIndex(), Call: callOf(*e.Call), Status: e.Status, ErrorType: e.ErrorType, Fault: e.Fault,
+		Text: transcript.WithoutImageNotes(e.Text), blob: e.Blob, row: e.Seq, // a run adds the notes for its own model
 	}
-	if e.Blob != "" {
-		text, err := blobs.Blob(ctx, e.Blob)
+}
+
+func resultOf(ctx context.Context, e transcript.Entry, blobs artifact.Blobs) (Result, error) {
+	r := shortResult(e)
+	if r.blob != "" {
+		text, err := blobs.Blob(ctx, r.blob)
 		if err != nil {
 			return r, fmt.Errorf("the result of %s in row %d: %w", e.Call.Name, e.Seq, err)
 		}
-		r.Text = string(text)
+		r.Text, r.blob = transcript.WithoutImageNotes(string(text)), ""
 	}
 	for _, hash := range e.Artifacts {
 		a, err := artifact.Load(ctx, blobs, hash)
@@ -209,7 +214,6 @@ func resultOf(ctx context.Context, e transcript.Entry, blobs artifact.Blobs) (Re
 		}
 		r.Artifacts = append(r.Artifacts, a)
 	}
-	r.Text = transcript.WithoutImageNotes(r.Text) // a run adds them for its own model
 	return r, nil
 }
 

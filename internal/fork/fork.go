@@ -26,6 +26,9 @@ import (
 //
 // Beside an agent's model call, the other agents of its stage share everything. Agents that had failed before the place fail again.
 func Cut(p plan.Plan, entries []transcript.Entry, asked agent.Fork) (plan.Fork, error) {
+	if p.Check {
+		return plan.Fork{}, errors.New("it is a check of a schedule, which cannot be forked")
+	}
 	h := historyOf(p, entries)
 	before, err := h.before(asked.At)
 	if err != nil {
@@ -67,11 +70,11 @@ func (h *history) share(before func(*execution, *reply) bool, parts map[string]p
 	for _, e := range h.executions {
 		part, next := plan.ForkPart{}, (*reply)(nil)
 		for n, r := range e.replies {
-			if !r.whole || !before(e, r) {
+			if !r.whole() || !before(e, r) {
 				next = r
 				break
 			}
-			part.Iterations, part.Ended = r.iteration, r.final && n == len(e.replies)-1
+			part.Iterations, part.Ended = r.iteration, r.calls == 0 && n == len(e.replies)-1
 		}
 		began := before(e, &reply{seq: e.first, iteration: 1})
 		wentOn := next != nil && !before(e, next)
@@ -128,13 +131,14 @@ func (h *history) goingOn(run string, parts map[string]plan.ForkPart) (names []s
 
 // left returns the calls that are not shared and may have changed something that a repetition would change again.
 func (h *history) left(entries []transcript.Entry, parts map[string]plan.ForkPart) (calls []plan.LeftCall) {
-	ended := map[transcript.Scope]map[transcript.Key]bool{}
+	type call struct {
+		transcript.Scope
+		transcript.Key // of its intent
+	}
+	ended := map[call]bool{}
 	for _, e := range entries {
 		if e.Kind == transcript.KindResult {
-			if ended[e.Scope] == nil {
-				ended[e.Scope] = map[transcript.Key]bool{}
-			}
-			ended[e.Scope][transcript.CallKey(e.Iteration, e.CallIndex())] = true
+			ended[call{e.Scope, transcript.CallKey(e.Iteration, e.CallIndex())}] = true
 		}
 	}
 	for _, e := range entries {
@@ -148,7 +152,7 @@ func (h *history) left(entries []transcript.Entry, parts map[string]plan.ForkPar
 		switch {
 		case e.Kind == transcript.KindCall:
 			c.Unknown = true
-			if !ended[e.Scope][e.Key] {
+			if !ended[call{e.Scope, e.Key}] {
 				calls = append(calls, c)
 			}
 		case e.Kind == transcript.KindResult:
@@ -178,11 +182,12 @@ type execution struct {
 type reply struct {
 	seq              int64
 	iteration        int
-	whole            bool // all calls have results
-	final            bool // there are no calls
 	dispatches       bool
-	calls, completed int
+	calls, completed int // completed ones have results
 }
+
+// whole reports whether all calls have results.
+func (r *reply) whole() bool { return r.completed >= r.calls }
 
 func historyOf(p plan.Plan, entries []transcript.Entry) *history {
 	h, byName := &history{plan: p, stages: map[string]string{}}, map[string]*execution{}
@@ -206,7 +211,6 @@ func historyOf(p plan.Plan, entries []transcript.Entry) *history {
 			n := slices.IndexFunc(x.replies, func(r *reply) bool { return r.iteration == e.Iteration })
 			if n >= 0 {
 				x.replies[n].completed++
-				x.replies[n].whole = x.replies[n].completed >= x.replies[n].calls
 			}
 		}
 	}
@@ -218,7 +222,6 @@ func replyOf(e transcript.Entry) *reply {
 	if e.Forced { // its calls are not made
 		r.calls = 0
 	}
-	r.whole, r.final = r.calls == 0, r.calls == 0
 	for _, c := range e.Calls {
 		r.dispatches = r.dispatches || slices.Contains(agent.OrchestrationTools(), c.Name)
 	}

@@ -166,6 +166,11 @@ func TestNoCut(t *testing.T) {
 			t.Errorf("%q: %v, want %q", at, err, want)
 		}
 	}
+	check := chain
+	check.Check = true
+	if _, err := fork.Cut(check, rows(), agent.Fork{At: "5"}); err == nil || !strings.Contains(err.Error(), "a check of a schedule") {
+		t.Errorf("a check: %v", err)
+	}
 	if _, err := fork.Cut(chain, nil, agent.Fork{}); err == nil {
 		t.Error("an investigation without rows can be forked")
 	}

@@ -177,18 +177,31 @@ func (p *Plan) Attach() {
 // AllAgents returns the agents of all stages, including those that other agents may dispatch.
 func (p *Plan) AllAgents() iter.Seq[*Agent] {
 	return func(yield func(*Agent) bool) {
-		for _, s := range p.AllStages() {
-			if !eachAgent(s.Agents, yield) || s.Synthesis != nil && !yield(s.Synthesis) || s.Review != nil && !yield(s.Review) {
+		for _, a := range p.AgentsByPlace() {
+			if !yield(a) {
 				return
 			}
 		}
 	}
 }
 
-func eachAgent(agents []Agent, yield func(*Agent) bool) bool {
+// AgentsByPlace is AllAgents with the place of each agent: stage/agent, or stage/agent/sub-agent.
+func (p *Plan) AgentsByPlace() iter.Seq2[string, *Agent] {
+	return func(yield func(string, *Agent) bool) {
+		for _, s := range p.AllStages() {
+			if !eachAgent(s.Name, s.Agents, yield) || s.Synthesis != nil && !yield(s.Name+"/"+s.Synthesis.Name, s.Synthesis) ||
+				s.Review != nil && !yield(s.Name+"/"+s.Review.Name, s.Review) {
+				return
+			}
+		}
+	}
+}
+
+func eachAgent(above string, agents []Agent, yield func(string, *Agent) bool) bool {
 	for n := range agents {
 		a := &agents[n]
-		if !yield(a) || a.Orchestrator != nil && !eachAgent(a.Orchestrator.Agents, yield) {
+		place := above + "/" + a.Name
+		if !yield(place, a) || a.Orchestrator != nil && !eachAgent(place, a.Orchestrator.Agents, yield) {
 			return false
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
 	"github.com/inquest-dev/inquest/internal/agent"
@@ -54,6 +55,11 @@ func newTab(t *testing.T, handlers map[string]http.HandlerFunc) tab {
 	})
 	ctx, cancel := context.WithTimeout(browsertest.Start(t), patience)
 	t.Cleanup(cancel)
+	chromedp.ListenTarget(ctx, func(event any) {
+		if thrown, ok := event.(*runtime.EventExceptionThrown); ok {
+			t.Errorf("the page threw: %v", thrown.ExceptionDetails)
+		}
+	})
 	return tab{t, ctx, server.URL}
 }
 
@@ -189,19 +195,24 @@ func TestARowOfTheTranscript(t *testing.T) {
 			})
 		}
 	}
-	r := record.Investigation{ID: id, WorkflowID: "one", Chain: "lab", Status: agent.StatusCompleted, StartedAt: ended, EndedAt: &ended}
+	i := record.Investigation{ID: id, WorkflowID: "one", Chain: "lab", Status: agent.StatusCompleted, StartedAt: ended, EndedAt: &ended}
 	path := "investigations/{id}"
+	whole := make(chan struct{})
 	b := newTab(t, map[string]http.HandlerFunc{
-		path: answer(system.Whole{Investigation: r, Executions: executions}),
+		path: func(w http.ResponseWriter, r *http.Request) {
+			answer(system.Whole{Investigation: i, Stages: []record.Stage{}, Executions: executions})(w, r) // the API has no null
+			close(whole)
+		},
 		path + "/transcript": func(w http.ResponseWriter, r *http.Request) {
 			shown := entries
 			if r.URL.Query().Get("after") == "3" {
+				<-whole
 				shown = entries[3:4]
 			}
 			answer(map[string]any{"entries": shown})(w, r)
 		},
 		path + "/events": events(
-			event(t, "record", map[string]any{"investigation": r, "executions": executions}),
+			event(t, "record", map[string]any{"investigation": i, "executions": executions}),
 			event(t, "ended", map[string]any{"result": map[string]any{"id": id}})),
 	})
 	if err := chromedp.Run(b.ctx, chromedp.Navigate(b.address+"/#/"+id+"/4")); err != nil {

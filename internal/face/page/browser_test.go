@@ -27,7 +27,8 @@ const patience = 3 * time.Minute
 // tab is the page in a browser, on an API that a test makes up.
 type tab struct {
 	t       *testing.T
-	ctx     context.Context // of chromedp, which owns the tab
+	ctx     context.Context // of chromedp, which owns the tab; it ends after some patience
+	browser context.Context // ends with the test
 	address string
 }
 
@@ -53,14 +54,15 @@ func newTab(t *testing.T, handlers map[string]http.HandlerFunc) tab {
 		server.CloseClientConnections() // the page keeps streams open
 		server.Close()
 	})
-	ctx, cancel := context.WithTimeout(browsertest.Start(t), patience)
+	browser := browsertest.Start(t)
+	ctx, cancel := context.WithTimeout(browser, patience)
 	t.Cleanup(cancel)
 	chromedp.ListenTarget(ctx, func(event any) {
 		if thrown, ok := event.(*runtime.EventExceptionThrown); ok {
 			t.Errorf("the page threw: %v", thrown.ExceptionDetails)
 		}
 	})
-	return tab{t, ctx, server.URL}
+	return tab{t, ctx, browser, server.URL}
 }
 
 // text returns what the page shows once it contains all of some texts.
@@ -68,7 +70,7 @@ func (b tab) text(want ...string) (shown string) {
 	b.t.Helper()
 	err := chromedp.Run(b.ctx, chromedp.PollFunction("(want) => want.every((text) => document.body.innerText.includes(text))", nil,
 		chromedp.WithPollingArgs(want), chromedp.WithPollingInterval(50*time.Millisecond), chromedp.WithPollingTimeout(0)))
-	if text := chromedp.Run(b.ctx, chromedp.Evaluate("document.body.innerText", &shown)); err != nil || text != nil {
+	if text := chromedp.Run(b.browser, chromedp.Evaluate("document.body.innerText", &shown)); err != nil || text != nil {
 		b.t.Fatalf("want %q: %v, %v; the page shows:\n%s", want, err, text, shown)
 	}
 	return shown

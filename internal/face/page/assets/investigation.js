@@ -5,6 +5,7 @@ import { baseOf, chainOf, Drawing, inARow, liveChain, waysOf } from "./graph.js"
 import { Waits } from "./waits.js";
 import { Head } from "./head.js";
 import { isOpen } from "./home.js";
+import { Moment } from "./moment.js";
 import { Report } from "./report.js";
 import { Review } from "./review.js";
 import { Scores } from "./scores.js";
@@ -15,13 +16,14 @@ import { Pane } from "./transcript.js";
 const tail = 400; // entries at the end of the transcript that are loaded at first
 const end = Number.MAX_SAFE_INTEGER;
 
-// investigation shows an investigation, at a row of its transcript if there is one.
-export function investigation(main, id, { signal, connection, row }) {
+// investigation shows an investigation, at a row of its transcript if there is one. past means as it was at that row.
+export function investigation(main, id, { signal, connection, row, past }) {
   const view = new Investigation(main, id, signal);
   patiently(() => get(pathOf(id, `/transcript?before=${end}&limit=${tail}`), signal), signal)
     .then((part) => {
       view.begin(part);
-      if (row) view.goTo(row);
+      if (row && past) view.read.then(() => view.moment.go(row));
+      else if (row) view.goTo(row);
       return stream(pathOf(id, "/events"), {
         signal,
         last: String(part.entries.at(-1)?.seq || ""),
@@ -66,6 +68,7 @@ class Investigation {
     this.report = new Report((item) => this.open(item));
     this.drawing = new Drawing(h("div.graph"), { label: "The chain", choose: (stage) => this.chooseStage(stage) });
     this.timeline = new Timeline(id, signal);
+    this.moment = new Moment(id, signal, (entry) => this.showAt(entry));
     this.scored = new Scores(id, signal);
     this.review = new Review(id, signal);
     this.steering = new Steering(id, signal, {
@@ -88,10 +91,11 @@ class Investigation {
       this.waitBox,
       this.drawing.box,
       this.timeline.element,
+      this.moment.element,
       h(
         "div.findings",
         {},
-        h("div.told", {}, this.report.element, this.review.element, this.scored.element),
+        (this.told = h("div.told", {}, this.report.element, this.review.element, this.scored.element)),
         h("section.work", { "aria-label": "Stages and agents" }, this.rail, this.panesBox),
       ),
     );
@@ -101,7 +105,8 @@ class Investigation {
   begin({ entries, previous }) {
     this.floor = previous || 0;
     for (const e of entries) this.pane(e.execution).add(e);
-    this.timeline.read();
+    this.moment.grow(entries.at(-1)?.seq || 0);
+    this.read = this.timeline.read();
   }
 
   missing(e) {
@@ -145,17 +150,19 @@ class Investigation {
       case "entry":
         this.pane(e.entry.execution).add(e.entry);
         this.timeline.add(e.entry);
+        this.moment.grow(e.entry.seq);
         break;
       case "delta":
         this.pane(e.delta.execution).grow(e.delta);
         break;
       case "record":
+        if (!this.record && this.asOf) requestAnimationFrame(() => this.showAt(this.asOf));
         this.record = e.investigation;
         this.about = e.about || this.about;
         this.stages = e.stages || [];
         for (const x of e.executions || []) {
           this.executions.set(x.name, x);
-          this.pane(x.name).about(x, this.stateOf(x.name, x.status));
+          this.pane(x.name).about(x, this.stateAt(x));
         }
         if (this.untold) this.wait([], []); // pending items arrive before the record
         this.timeline.show(e.executions || [], this.record.ended_at);
@@ -195,14 +202,51 @@ class Investigation {
     if (!pane) {
       const earlier = (execution, before, limit) =>
         get(pathOf(this.id, `/transcript?${new URLSearchParams({ execution, before, limit })}`), this.signal);
-      this.panes.set(name, (pane = new Pane(name, { id: this.id, floor: this.floor, earlier })));
+      this.panes.set(name, (pane = new Pane(name, { id: this.id, floor: this.floor, until: this.asOf?.seq, earlier })));
       if (this.record) this.draw();
     }
     return pane;
   }
 
+  // showAt shows the investigation as it was after an entry, or as it is.
+  async showAt(entry) {
+    this.asOf = entry;
+    if (!this.record) return; // shown once it is there
+    this.told.hidden = Boolean(entry);
+    await Promise.all([...this.panes.values()].map((pane) => pane.endAt(entry?.seq)));
+    if (this.asOf !== entry) return;
+    const { executions } = this.seen();
+    for (const x of executions.values()) this.pane(x.name).stands(this.stateOf(x.name, x.status));
+    this.draw();
+    if (!entry) return;
+    if (executions.has(entry.execution)) this.open(entry);
+    const waits = this.timeline.waitsAt(new Date(entry.at));
+    this.moment.tell([
+      ...[...executions.values()].map(({ name, status }) => [name, waits.get(name) || words(status), this.pane(name).conclusion]),
+      ...(waits.has("") ? [["", waits.get("")]] : []),
+    ]);
+  }
+
+  // seen returns the records as they were at the chosen row, or as they are.
+  seen() {
+    const { asOf, record, stages, executions } = this;
+    if (!asOf) return { record, stages, executions };
+    const at = new Date(asOf.at);
+    const over = (x) => x.ended_at && new Date(x.ended_at) <= at;
+    const then = (x) => (over(x) ? x : { ...x, status: "running", ended_at: undefined });
+    const by = (x) => new Date(x.started_at) <= at || x.name === asOf.execution || x.name === stageOf(asOf.execution, executions);
+    const later = stages.filter((s) => !by(s) && s.index >= 0).map((s) => s.name);
+    const envelope = { ...record.envelope, pending: [...later, ...((isOpen(record.status) && record.envelope?.pending) || [])] };
+    return {
+      record: { ...then(record), envelope },
+      stages: stages.filter(by).map(then),
+      executions: new Map([...executions].filter(([, x]) => by(x)).map(([name, x]) => [name, then(x)])),
+    };
+  }
+
   // waits returns waiting_approval or waiting_answer if a stage or agent waits for a person, else an empty string.
   waits(name) {
+    if (this.asOf) return this.timeline.waitsAt(new Date(this.asOf.at)).has(name) ? "waiting_approval" : "";
     const mine = ({ approval, question }) =>
       approval ? approval.execution === name || stageOf(approval.execution, this.executions) === name : question.stage === name;
     const found = this.waiting.find(mine);
@@ -212,6 +256,11 @@ class Investigation {
   // stateOf returns the state of a stage or agent. Waiting for a person replaces "running".
   stateOf(name, status) {
     return isOpen(status) ? this.waits(name) || status : status;
+  }
+
+  // stateAt returns the state of an execution at the chosen row, or now.
+  stateAt(x) {
+    return this.stateOf(x.name, (this.asOf && this.seen().executions.get(x.name)?.status) || x.status);
   }
 
   wait(approvals, questions) {
@@ -229,7 +278,7 @@ class Investigation {
       })),
     ];
     this.cards.show(this.waiting);
-    for (const [name, x] of this.executions) this.pane(name).stands(this.stateOf(name, x.status));
+    for (const [name, x] of this.executions) this.pane(name).stands(this.stateAt(x));
     this.timeline.later();
     this.draw();
   }
@@ -264,7 +313,7 @@ class Investigation {
         this.review.show(whole);
         for (const x of whole.executions) {
           this.executions.set(x.name, x);
-          this.pane(x.name).about(x, this.stateOf(x.name, x.status));
+          this.pane(x.name).about(x, this.stateAt(x));
         }
         this.timeline.show(whole.executions, this.record.ended_at);
         this.timeline.read();
@@ -317,17 +366,17 @@ class Investigation {
   // drawRail draws the stages in the order of their runs, then those that have not run, and the agents of the chosen
   // stage.
   drawRail() {
-    const by = new Map(
-      this.stages.toSorted((a, b) => (a.envelope?.order || a.index) - (b.envelope?.order || b.index)).map((s) => [s.name, s]),
-    );
+    const { record, stages, executions } = this.seen();
+    const by = new Map(stages.toSorted((a, b) => (a.envelope?.order || a.index) - (b.envelope?.order || b.index)).map((s) => [s.name, s]));
     const names = [...by.keys()];
-    for (const name of this.panes.keys()) {
-      const stage = stageOf(name, this.executions);
+    const panes = [...this.panes.keys()].filter((n) => !this.asOf || executions.has(n));
+    for (const name of panes) {
+      const stage = stageOf(name, executions);
       if (!names.includes(stage)) names.push(stage);
     }
-    const pending = isOpen(this.record.status) ? (this.record.envelope?.pending || []).filter((n) => !names.includes(n)) : [];
-    const agents = (stage) => [...this.panes.keys()].filter((n) => stageOf(n, this.executions) === stage).sort(byPath);
-    const working = (stage) => this.executions.get(agents(stage).find((n) => isOpen(this.executions.get(n)?.status)));
+    const pending = isOpen(record.status) ? (record.envelope?.pending || []).filter((n) => !names.includes(n)) : [];
+    const agents = (stage) => panes.filter((n) => stageOf(n, executions) === stage).sort(byPath);
+    const working = (stage) => executions.get(agents(stage).find((n) => isOpen(executions.get(n)?.status)));
     const stateOf = (stage) => this.stateOf(stage, by.get(stage)?.status || working(stage)?.status || "running");
     const now = names.filter((n) => isOpen(stateOf(n))).at(-1) || names.at(-1);
     if (!this.chosen || !this.byHand) this.chosen = now;
@@ -385,16 +434,17 @@ class Investigation {
   }
 
   drawChain() {
-    const runs = this.stages.toSorted((a, b) => (a.envelope?.order || a.index) - (b.envelope?.order || b.index));
-    for (const { stage } of this.executions.values()) {
+    const { record, stages, executions } = this.seen();
+    const runs = stages.toSorted((a, b) => (a.envelope?.order || a.index) - (b.envelope?.order || b.index));
+    for (const { stage } of executions.values()) {
       if (runs.some((r) => r.name === stage)) continue; // a stage's record may arrive after those of its agents
-      const working = [...this.executions.values()].find((x) => x.stage === stage && isOpen(x.status));
+      const working = [...executions.values()].find((x) => x.stage === stage && isOpen(x.status));
       runs.push({ name: stage, status: working?.status || "running" });
     }
     const live = liveChain(this.chain || inARow([]), {
       runs: runs.map((r) => ({ ...r, status: this.stateOf(r.name, r.status) })),
-      executions: [...this.executions.values()].map((x) => ({ ...x, status: this.stateOf(x.name, x.status) })),
-      pending: isOpen(this.record.status) ? this.record.envelope?.pending || [] : [],
+      executions: [...executions.values()].map((x) => ({ ...x, status: this.stateOf(x.name, x.status) })),
+      pending: isOpen(record.status) ? record.envelope?.pending || [] : [],
       chosen: this.chosen && baseOf(this.chosen),
     });
     this.drawing.box.hidden = live.stages.length === 0;

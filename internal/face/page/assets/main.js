@@ -41,7 +41,12 @@ async function show() {
   scrollTo(0, 0);
   try {
     if (views[name]) await views[name]((sign === "?" ? "?" : "") + rest, options);
-    else view = name ? investigation(main, decodeURIComponent(name), { ...options, row: Number(rest) }) : home(main, options);
+    else if (!name) view = home(main, options);
+    else {
+      const past = sign === "?"; // #/ID?row=N shows the investigation as it was at a row, and #/ID/N the row
+      const row = Number(past ? new URLSearchParams(rest).get("row") : rest);
+      view = investigation(main, decodeURIComponent(name), { ...options, row, past });
+    }
   } catch (e) {
     if (e instanceof URIError) location.hash = "#/";
     else if (!signal.aborted) main.replaceChildren(h("p.wrong", {}, "This part of the page could not be loaded. Reload the page."));

@@ -214,6 +214,18 @@ export class Timeline {
     return out;
   }
 
+  // waitsAt returns what was waited for at a time, by execution; the empty name is for questions of stages.
+  waitsAt(at) {
+    const out = new Map();
+    const during = ([a, b]) => new Date(a) <= at && at < new Date(b);
+    for (const { name } of this.executions) {
+      const wait = this.waits(name, new Date()).find(during);
+      if (wait) out.set(name, `waiting for approval: ${wait[2]}`);
+    }
+    if (this.waits(undefined, new Date()).some(during)) out.set("", "waiting for an answer");
+    return out;
+  }
+
   // waits are the spans in which an agent's calls waited for people. Waits without an agent are stages' questions; a reset
   // ends them unless they are asked again.
   waits(execution, now) {

@@ -41,11 +41,11 @@ class Growing {
 const callBase = 1 << 20; // see transcript.CallKey
 const callIndex = (e) => (e.position < callBase ? -1 : Math.floor((e.position - callBase) / 3));
 
-// Pane shows one execution. It is drawn only while it is on the page, and keeps what arrives meanwhile. It has the entries from
-// number floor on; zero means all. earlier(name, floor, limit) loads those before it.
+// Pane shows one execution, up to the entry until. It is drawn only while it is on the page, and keeps what arrives meanwhile. It has the
+// entries from number floor on; zero means all. earlier(name, floor, limit) loads those before it.
 export class Pane {
-  constructor(name, { id, earlier, floor = 0 }) {
-    Object.assign(this, { name, id, ask: earlier, floor });
+  constructor(name, { id, earlier, floor = 0, until = Infinity }) {
+    Object.assign(this, { name, id, ask: earlier, floor, until });
     Object.assign(this, { entries: new Map(), order: [], nodes: new Map(), calls: new Map(), live: undefined, shown: false });
     const [, ...rest] = name.split("/");
     this.state = h("span.state");
@@ -134,30 +134,55 @@ export class Pane {
     due.add(this);
   }
 
+  // size is the number of entries up to until.
+  get size() {
+    const n = this.until === Infinity ? -1 : this.order.findIndex((seq) => seq > this.until);
+    return n < 0 ? this.order.length : n;
+  }
+
+  // conclusion is the last text of a reply up to until.
+  get conclusion() {
+    for (const seq of this.order.slice(0, this.size).reverse()) {
+      const e = this.entries.get(seq);
+      if (e.kind === "reply" && !e.superseded && e.text) return e.text;
+    }
+    return "";
+  }
+
+  // endAt shows the transcript up to an entry, by default all of it.
+  async endAt(until = Infinity) {
+    this.until = until;
+    if (this.floor > until) await this.known(until).catch((e) => e.name === "AbortError" || say(e.message, true));
+    if (!this.shown || this.until !== until) return;
+    this.redraw(this.size - pageful);
+    this.drawLive();
+    this.toEnd();
+  }
+
   update(follow) {
     if (this.stale) this.redraw();
-    else if (follow && this.order.length - this.from > 2 * pageful) this.redraw(this.order.length - pageful);
-    else if (this.drawn < this.order.length) this.drawNew();
+    else if (follow && this.size - this.from > 2 * pageful) this.redraw(this.size - pageful);
+    else if (this.drawn < this.size) this.drawNew();
     this.drawLive();
   }
 
   // drawNew draws new entries, as far as there is room.
   drawNew() {
-    const until = Math.min(this.order.length, this.from + 3 * pageful);
+    const until = Math.min(this.size, this.from + 3 * pageful);
     for (; this.drawn < until; this.drawn++) this.draw(this.entries.get(this.order[this.drawn]));
-    const left = this.order.length - until;
+    const left = this.size - until;
     this.further.replaceChildren(
       ...(left
         ? [
             button(`Show later entries (${left})`, () => this.goTo(until), { class: "quiet" }),
-            button("Go to end", () => this.goTo(this.order.length - 1), { class: "quiet" }),
+            button("Go to end", () => this.goTo(this.size - 1), { class: "quiet" }),
           ]
         : []),
     );
   }
 
   drawLive() {
-    if (!this.live) return this.tail.replaceChildren();
+    if (!this.live || this.until !== Infinity) return this.tail.replaceChildren();
     const { text, thinking } = this.live;
     if (this.writing?.of !== this.live) {
       [this.thinking, this.writing] = [new Growing("p.thought"), new Growing("p.writing", this.live)];
@@ -179,8 +204,9 @@ export class Pane {
   show() {
     if (this.shown) return;
     this.shown = true;
-    this.redraw(this.order.length - pageful);
+    this.redraw(this.size - pageful);
     this.drawLive();
+    if (this.floor > this.until) this.endAt(this.until);
     const short = this.from === 0 && this.floor === 0 && this.record?.ended_at;
     if (!short) requestAnimationFrame(() => this.toEnd());
     if (!this.order.length && this.floor) this.back();
@@ -265,7 +291,7 @@ export class Pane {
   // find scrolls to an entry and expands it.
   async find(seq) {
     await this.known(seq).catch((e) => say(e.message, true));
-    if (!this.entries.has(seq) || !this.shown) return;
+    if (!this.entries.has(seq) || !this.shown || seq > this.until) return;
     const node = this.goTo(this.order.indexOf(seq));
     if (node?.tagName === "DETAILS") node.open = true;
     node?.classList.add("found");

@@ -15,34 +15,47 @@ import (
 	"github.com/inquest-dev/inquest/internal/fork"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/transcript"
 	"github.com/inquest-dev/inquest/internal/trust/audit"
 )
 
-// forkOf returns the plan of a fork. It has the prompts of the other investigation and, unless the request names a provider, its models;
-// permissions and limits are those of the current configuration. It completes r. If Temporal has reset the fork, the plan of its earlier
-// run already says what is shared; earlier is the hash of that plan, or empty.
+// forkOf returns the plan of a fork. It has the prompts of the other investigation, unless the request replaces them, and its models,
+// unless the request names a provider; permissions and limits are those of the current configuration. It completes r. If Temporal has
+// reset the fork, the plan of its earlier run already says what is shared; earlier is the hash of that plan, or empty.
 func (a resolver) forkOf(ctx context.Context, r *record.Investigation, req agent.Request, earlier string) (plan.Plan, error) {
 	of, p, err := a.forked(ctx, req)
 	if err != nil {
 		return p, err
 	}
+	var texts map[int64]string
 	if earlier != "" {
 		before, err := a.ReadPlan(ctx, earlier)
 		if err != nil {
 			return p, err
 		}
 		p.Fork = before.Fork
-	} else if p.Fork, err = a.cut(ctx, p, of, req); err != nil {
+	} else if p.Fork, texts, err = a.cut(ctx, p, of, req); err != nil {
 		return p, err
 	}
 	if err := a.useCurrent(ctx, &p, of, req); err != nil {
 		return p, err
 	}
+	if earlier == "" {
+		if err := a.maskFork(ctx, p, texts); err != nil {
+			return p, err
+		}
+	}
+	fork.ApplyPrompts(&p)
 	if r.Labels, err = a.forkLabels(ctx, p, of, req); err != nil {
 		return p, err
 	}
 	r.Chain, r.AlertType, r.DataHash, r.Overrides = of.Chain, of.AlertType, of.DataHash, of.Overrides
-	shared := &record.Fork{Of: of.ID, At: p.Fork.At, Rows: p.Fork.Rows}
+	shared := &record.Fork{Of: of.ID, At: p.Fork.At, Rows: p.Fork.Rows, Changes: p.Fork.Changes()}
+	for _, g := range p.Fork.Given {
+		_, name, _ := strings.Cut(g.Execution, "/")
+		why := fmt.Sprintf("%s gave the result of row %d", p.Fork.Author(g), g.Row)
+		shared.Given = append(shared.Given, record.NotChecked{Server: g.Tool, Agents: []string{name}, Why: why})
+	}
 	for _, c := range p.Fork.Left[:min(len(p.Fork.Left), maxLeft)] {
 		shared.Left = append(shared.Left, job.Preview(c.String()))
 	}
@@ -84,19 +97,54 @@ func (a resolver) ownPlan(ctx context.Context, hash string) (p plan.Plan, err er
 	return p, err
 }
 
-// cut decides what is shared.
-func (a resolver) cut(ctx context.Context, p plan.Plan, of record.Investigation, req agent.Request) (*plan.Fork, error) {
+// cut decides what is shared. It also returns the texts that replace results, by their numbers.
+func (a resolver) cut(
+	ctx context.Context, p plan.Plan, of record.Investigation, req agent.Request,
+) (*plan.Fork, map[int64]string, error) {
 	entries, err := a.Transcripts.After(ctx, of.ID, 0, 0)
 	if err != nil {
-		return nil, fmt.Errorf("read the transcript of %s: %w", of.ID, err)
+		return nil, nil, fmt.Errorf("read the transcript of %s: %w", of.ID, err)
 	}
-	f, err := fork.Cut(p, entries, *req.Fork)
+	f, texts, err := fork.Cut(p, entries, *req.Fork)
 	if err != nil {
-		return nil, refusal(fmt.Errorf("fork %s: %w", of.ID, err))
+		return nil, nil, refusal(fmt.Errorf("fork %s: %w", of.ID, err))
 	}
-	f.Of, f.By = of.ID, req.By
-	f.Guide, err = a.MaskData(ctx, p, "guidance", req.Fork.Guide)
-	return &f, err
+	f.Of, f.By, f.Guide = of.ID, req.By, req.Fork.Guide
+	return &f, texts, nil
+}
+
+// maskFork masks what the request of a fork has added to its plan: a result like one of its tool, too. It stores the results.
+func (a resolver) maskFork(ctx context.Context, p plan.Plan, texts map[int64]string) (err error) {
+	f := p.Fork
+	if f.Guide, err = a.MaskData(ctx, p, "guidance", f.Guide); err != nil {
+		return err
+	}
+	for _, place := range slices.Sorted(maps.Keys(f.Prompts)) {
+		if f.Prompts[place], err = a.MaskData(ctx, p, "the prompt of "+place, f.Prompts[place]); err != nil {
+			return err
+		}
+	}
+	for _, g := range f.Given {
+		text, given := texts[g.Row]
+		if !given { // to an earlier fork
+			continue
+		}
+		what := fmt.Sprintf("the result of row %d", g.Row)
+		text, err := a.MaskData(ctx, p, what, text)
+		if one := p.AgentOf(g.Execution); one != nil && err == nil {
+			text, err = a.MaskData(ctx, plan.Plan{AlertMasking: one.MaskingOf(g.Tool, nil)}, what, text)
+		}
+		if err != nil {
+			return err
+		}
+		if f.Results == nil {
+			f.Results = map[int64]string{}
+		}
+		if f.Results[g.Row], err = a.Blobs.PutBlob(ctx, []byte(text)); err != nil {
+			return fmt.Errorf("keep %s: %w", what, err)
+		}
+	}
+	return nil
 }
 
 // useCurrent gives a plan the permissions, tools and limits of the current configuration, which may be stricter than the plan, and the
@@ -170,11 +218,24 @@ func (a resolver) shareEntries(ctx context.Context, r record.Investigation, f *p
 	if f == nil {
 		return nil
 	}
-	iterations := map[string]int{}
-	for execution, part := range f.Parts {
-		iterations[execution] = part.Iterations
+	sharing := fork.Sharing(*f)
+	sharing.Fork, sharing.Given = r.ID, map[int64]transcript.Given{}
+	for _, g := range f.Given {
+		hash := f.Results[g.Row]
+		if hash == "" {
+			continue
+		}
+		text, err := a.Blobs.Blob(ctx, hash)
+		if err != nil {
+			return fmt.Errorf("read the result of row %d: %w", g.Row, err)
+		}
+		given := transcript.Given{Text: job.Beginning(string(text), job.MaxInlineResult), Size: len(text), By: f.Author(g)}
+		if len(text) > job.MaxInlineResult {
+			given.Blob = hash
+		}
+		sharing.Given[g.Row] = given
 	}
-	err := a.Transcripts.Share(ctx, f.Of, r.ID, f.Until, f.Rows, iterations)
+	err := a.Transcripts.Share(ctx, sharing)
 	if errors.Is(err, record.ErrChanged) {
 		return refusal(fmt.Errorf("fork: Temporal has reset %s meanwhile: fork it again", f.Of))
 	}
@@ -182,7 +243,7 @@ func (a resolver) shareEntries(ctx context.Context, r record.Investigation, f *p
 		return err
 	}
 	return a.Records.Audit(ctx, audit.Act{
-		Investigation: f.Of, At: a.Now(ctx), What: audit.Forked, Who: f.By, Detail: audit.Detail("fork", r.ID, "at", f.At),
-		Key: "forked " + r.ID,
+		Investigation: f.Of, At: a.Now(ctx), What: audit.Forked, Who: f.By, Key: "forked " + r.ID,
+		Detail: audit.Detail("fork", r.ID, "at", f.At, "changes", job.Preview(strings.Join(f.Changes(), "; "))),
 	})
 }

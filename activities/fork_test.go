@@ -2,7 +2,9 @@ package activities_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -42,6 +44,10 @@ func (s stricter) Plan(ctx context.Context, req agent.Request, data string) (pla
 	p, err := s.counter.Plan(ctx, req, data)
 	p.Stages[0].Agents[0].Tools.Permissions = map[string]plan.Permission{"lab.write": {RequiresApproval: true}}
 	p.Timeout = plan.Duration(7 * time.Hour)
+	p.Stages[0].Agents[0].Servers[0].Masking = &plan.Masking{Custom: []plan.MaskPattern{{Pattern: "4711", Replacement: "[MASKED]"}}}
+	b := p.Stages[0].Agents[0]
+	b.Name = "B"
+	p.Stages = append(p.Stages, plan.Stage{Name: "s2", Agents: []plan.Agent{b}})
 	return p, err
 }
 
@@ -74,7 +80,7 @@ func TestForkSharesReplies(t *testing.T) {
 		t.Fatal(err)
 	}
 	labels := agent.Labels{Project: "shop", Metadata: map[string]string{"team": "y", "forked_from": "inv", "password": "[MASKED_PASSWORD]"}}
-	if diff := cmp.Diff(labels, r.Labels); diff != "" || r.Chain != "lab" || r.Envelope.By != "Ada" || out.Skeleton.Version != plan.Version {
+	if diff := cmp.Diff(labels, r.Labels); diff != "" || r.Chain != "lab" || r.Envelope.By != "Ada" || out.Skeleton.Version != 8 {
 		t.Errorf("%+v%s", r, diff)
 	}
 	if diff := cmp.Diff(&record.Fork{Of: "inv", Rows: 5}, r.Envelope.Fork); diff != "" {
@@ -123,6 +129,93 @@ func TestForkSharesReplies(t *testing.T) {
 	again, err := b.fork("fork", `{"fork":{"of":"inv"},"project":"shop"}`)
 	if err != nil || again.Plan != out.Plan || len(b.acts(audit.Forked)) != 1 {
 		t.Errorf("the second attempt: %v, %+v", err, again)
+	}
+}
+
+// forkOfTwoStages forks an investigation whose first stage has read something, and whose second has not begun.
+func (b *bench) forkOfTwoStages(asked agent.Fork) activities.ResolveOut {
+	b.t.Helper()
+	b.asks(agent.ToolCall{ID: "a", Name: "lab__read", Arguments: `{"n":1}`})
+	if _, err := b.callTool(1, 0); err != nil {
+		b.t.Fatal(err)
+	}
+	b.change(func(p *plan.Plan) {
+		p.AlertMasking = &plan.Masking{Patterns: []string{"password"}}
+		next := p.Stages[0].Agents[0]
+		next.Name, next.Instructions = "B", "Be thorough."
+		p.Stages = append(p.Stages, plan.Stage{Name: "s2", Agents: []plan.Agent{next}})
+	})
+	b.forkable()
+	b.reply = newBench(b.t).reply
+	asked.Of = "inv"
+	input, err := json.Marshal(map[string]any{"project": "shop", "by": "Ada", "fork": asked})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	out, err := b.fork("fork", string(input))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.ref = activities.Ref{Investigation: "fork", Execution: "s/A", Plan: out.Plan, Data: out.Data}
+	return out
+}
+
+// TestForkWithAnotherResult: the agent reads the result that a person gave, masked like results of the tool, and it is known who gave it.
+func TestForkWithAnotherResult(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	large := strings.Repeat("other line\n", 30_000)
+	out := b.forkOfTwoStages(agent.Fork{Results: map[string]string{"s/A/c1_0": "customer 4711 password: hunter2hunter2\n" + large}})
+	want := &record.Fork{
+		Of: "inv", Rows: 5, Changes: []string{"result of row 5 (lab.read of s/A), given by Ada"},
+		Given: []record.NotChecked{{Server: "lab.read", Agents: []string{"A"}, Why: "Ada gave the result of row 5"}},
+	}
+	if diff := cmp.Diff(want, out.Fork); diff != "" || out.Skeleton.Version != plan.Version {
+		t.Errorf("version %d%s", out.Skeleton.Version, diff)
+	}
+	rows, err := b.store.After(t.Context(), "fork", 0, 0)
+	if err != nil || len(rows) != 5 {
+		t.Fatalf("%v, %d rows", err, len(rows))
+	}
+	whole, err := rows[4].Whole(t.Context(), b.store.Blob)
+	if given := "customer [MASKED] password: [MASKED_PASSWORD]\n" + large; err != nil || whole != given {
+		t.Errorf("%v, %d bytes: %.100s", err, len(whole), whole)
+	}
+	said := transcript.Body{
+		Text: rows[4].Text, Call: rows[4].Call, Status: "success", Untrusted: rows[4].Untrusted, Shared: 5,
+		Result: transcript.Result{Size: len(whole), Blob: rows[4].Blob, Given: "Ada"},
+	}
+	if diff := cmp.Diff(said, rows[4].Body); diff != "" || !slices.Contains(rows[4].Untrusted, "a result that Ada gave") {
+		t.Errorf("%q%s", rows[4].Untrusted, diff)
+	}
+	if _, err := b.generate(activities.GenerateIn{Iteration: 2}); err != nil {
+		t.Fatal(err)
+	}
+	last := b.requests[0].Messages[len(b.requests[0].Messages)-1].Content
+	if !strings.Contains(last, "customer [MASKED] password: [MASKED_PASSWORD]\nother line") {
+		t.Errorf("the agent reads: %.100s", last)
+	}
+	again, err := b.fork("fork", `{"fork":{"of":"inv"},"project":"shop"}`)
+	if err != nil || again.Plan != out.Plan {
+		t.Errorf("the second attempt: %v, %+v", err, again)
+	}
+}
+
+// TestForkWithAnotherPrompt: an agent that has not begun gets the prompt of the request instead of its instructions.
+func TestForkWithAnotherPrompt(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	out := b.forkOfTwoStages(agent.Fork{Prompts: map[string]string{"B": "Be brief. password: hunter2hunter2"}})
+	if diff := cmp.Diff(&record.Fork{Of: "inv", Rows: 5, Changes: []string{"prompt of s2/B"}}, out.Fork); diff != "" {
+		t.Error(diff)
+	}
+	b.ref.Execution, b.ref.Stage = "s2/B", 1
+	if _, err := b.generate(activities.GenerateIn{Iteration: 1}); err != nil {
+		t.Fatal(err)
+	}
+	prompt := b.requests[0].Messages[0].Content
+	if strings.Contains(prompt, "thorough") || !strings.Contains(prompt, "Be brief. password: [MASKED_PASSWORD]") {
+		t.Errorf("the prompt: %s", prompt)
 	}
 }
 

@@ -100,6 +100,9 @@ func (a recorder) beginLearning(ctx context.Context, in BeginLearningIn) (out Be
 	if err != nil || p.Learning == nil || p.Memory == nil || a.Learnings == nil {
 		return out, err
 	}
+	if p.Fork != nil && len(p.Fork.Given) > 0 { // nothing like it has happened
+		return out, nil
+	}
 	if _, done, err := a.Learnings.Learned(ctx, judged.ID); err != nil || done {
 		return out, err
 	}

@@ -348,6 +348,38 @@ func TestLearn(t *testing.T) {
 	}
 }
 
+// TestLearnNothingFromGivenResults: a fork in which a person gave the result of a tool teaches nothing, because it has not happened.
+func TestLearnNothingFromGivenResults(t *testing.T) {
+	t.Parallel()
+	b, _ := newRecallBench(t, nil)
+	p := b.resolved()
+	for id, fork := range map[string]*plan.Fork{"w:2": {Of: "w:1"}, "w:3": {Of: "w:1", Given: []plan.ForkGiven{{Row: 5, Tool: "lab.read"}}}} {
+		p.Fork = fork
+		body, err := json.Marshal(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		now := time.Now()
+		r := record.Investigation{
+			ID: id, WorkflowID: id, RunID: "r", Chain: "lab", PlanHash: b.put(string(body)), DataHash: b.put("data"), StartedAt: now,
+			Labels: agent.Labels{Project: "shop"}, Status: agent.StatusRunning,
+		}
+		err = b.store.StartInvestigation(t.Context(), r)
+		r.EndedAt, r.Status, r.Report = &now, agent.StatusCompleted, "the pool is full"
+		if err := errors.Join(err, b.store.FinishInvestigation(t.Context(), r)); err != nil {
+			t.Fatal(err)
+		}
+		var begun activities.BeginLearningOut
+		value, err := b.env.ExecuteActivity(b.act.BeginLearning, activities.BeginLearningIn{Investigation: id, N: 1})
+		if err == nil {
+			err = value.Get(&begun)
+		}
+		if err != nil || begun.Learns != (id == "w:2") {
+			t.Errorf("%s: %v, %+v", id, err, begun)
+		}
+	}
+}
+
 // TestLearnNothing: a reply that passes the schema and breaks the contract teaches nothing.
 func TestLearnNothing(t *testing.T) {
 	t.Parallel()

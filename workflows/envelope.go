@@ -58,6 +58,9 @@ func (r *investigationRun) envelope() record.Envelope {
 		Answers: r.state.Answers, Undelivered: r.state.Undelivered, Summary: r.result.Summary, SummaryError: r.result.SummaryError,
 	}
 	out.NotChecked, out.NoToolResult = record.NotCheckedIn(r.state.Ran), r.result.NoToolResult
+	if fork := out.Fork; fork != nil {
+		out.NotChecked = append(out.NotChecked, fork.Given...)
+	}
 	for n, stage := range skeleton.Stages {
 		if r.state.Runs[n] == 0 {
 			out.Pending = append(out.Pending, stage.Name)

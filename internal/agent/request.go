@@ -45,19 +45,6 @@ type Request struct {
 	Fork *Fork `json:"fork,omitempty"`
 }
 
-// Fork says what to fork.
-type Fork struct {
-	// Of is the ID of an investigation in the same project.
-	Of string `json:"of" minLength:"1" doc:"ID of an investigation in the same project, or its workflow ID"`
-	// At is the first step that the fork runs itself: see fork.Cut. An empty string means the end.
-	At string `json:"at,omitempty" doc:"first step that the fork runs itself: a row, a stage, or AGENT/ITERATION; absent means after the end"`
-	// Guide is guidance for the agents that go on from there. An empty string means none.
-	Guide string `json:"guide,omitempty" doc:"guidance for the agents of the stage in which the fork begins"`
-}
-
-// ForkedFrom is the key of a fork's metadata with the ID of the investigation that it was forked from.
-const ForkedFrom = "forked_from"
-
 // requestFields lists the fields in errors about invalid input.
 const requestFields = `{"chain" or "alert_type", "data" (text or JSON), "data_ref", "allow_empty", "attach", ` +
 	`"provider", "runbook", "use_mock", "requested_by", "mcp", "budgets", "project", "priority", "tenant", "session", ` +
@@ -161,32 +148,6 @@ func (r Request) Validate() error {
 	errs = append(errs, tooLong(
 		field{"chain", r.Chain}, field{"alert_type", r.AlertType}, field{"data_ref", r.DataRef}, field{"provider", r.Provider})...)
 	return errors.Join(slices.Concat(errs, []error{CheckBy(r.By)}, r.MCP.validate(), r.Budgets.validate(), r.Labels.validate())...)
-}
-
-// MaxGuide is the maximum length of guidance for agents, in bytes.
-const MaxGuide = 16 << 10
-
-func (r Request) validateFork() (errs []error) {
-	if r.Fork.Of == "" {
-		errs = append(errs, errors.New(`"fork" has no "of": the ID of the investigation to fork`))
-	}
-	given := []struct {
-		name string
-		set  bool
-	}{
-		{"chain", r.Chain != ""}, {"alert_type", r.AlertType != ""}, {"data", len(r.Data) > 0 || r.DataRef != ""}, {"runbook", r.Runbook != ""},
-		{"use_mock", r.UseMock}, {"fingerprint", r.Fingerprint != ""}, {"schedule", r.Schedule != nil},
-		{"mcp", len(r.MCP.Servers) > 0 || r.MCP.NativeTools != NativeTools{}}, {"budgets", r.Budgets != Budgets{}},
-	}
-	for _, f := range given {
-		if f.set {
-			errs = append(errs, fmt.Errorf(`%q cannot be set in the request of a fork`, f.name))
-		}
-	}
-	if len(r.Fork.Guide) > MaxGuide {
-		errs = append(errs, fmt.Errorf(`"guide" is longer than %d bytes`, MaxGuide))
-	}
-	return append(errs, tooLong(field{"of", r.Fork.Of}, field{"at", r.Fork.At})...)
 }
 
 // CheckData returns an error for invalid text of a request's data. It limits the size because every call of every

@@ -14,6 +14,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/store"
 	"github.com/inquest-dev/inquest/internal/system"
 	"github.com/inquest-dev/inquest/internal/trust/audit"
+	"github.com/inquest-dev/inquest/internal/trust/mask"
 )
 
 // prepareFork completes the request of a fork, and checks everything that the workers would refuse, so that nothing is started then.
@@ -28,7 +29,7 @@ func (c *Client) prepareFork(ctx context.Context, s *system.Start) error {
 	if err != nil {
 		return err
 	}
-	if err := c.checkFork(ctx, st, of, *s); err != nil {
+	if forked.Results, err = c.checkFork(ctx, st, of, *s); err != nil {
 		return err
 	}
 	forked.Of = of.ID
@@ -41,40 +42,67 @@ func (c *Client) prepareFork(ctx context.Context, s *system.Start) error {
 	return checkSize(s.Request)
 }
 
-// checkFork returns an error if the investigation cannot be forked as requested.
-func (c *Client) checkFork(ctx context.Context, st *store.Store, of record.Investigation, s system.Start) error {
+// checkFork returns an error if the investigation cannot be forked as requested. Otherwise it returns the texts that replace results,
+// masked like results of their tools, by row.
+func (c *Client) checkFork(ctx context.Context, st *store.Store, of record.Investigation, s system.Start) (map[string]string, error) {
 	project := cmp.Or(of.Project, agent.DefaultProject)
 	switch asked := s.Request.Project; {
 	case s.Data != "":
-		return &system.InputError{Err: errors.New(`"data" cannot be set: a fork has the data of the other investigation`)}
+		return nil, &system.InputError{Err: errors.New(`"data" cannot be set: a fork has the data of the other investigation`)}
 	case asked != "" && asked != project:
-		return &system.InputError{Err: fmt.Errorf("%s belongs to project %s: a fork must, too", of.ID, project)}
+		return nil, &system.InputError{Err: fmt.Errorf("%s belongs to project %s: a fork must, too", of.ID, project)}
 	}
 	if err := s.Request.Validate(); err != nil {
-		return &system.InputError{Err: err}
+		return nil, &system.InputError{Err: err}
 	}
 	p, err := c.Plan(ctx, system.Record{Investigation: of})
 	if errors.Is(err, record.ErrNotFound) {
-		return &system.InputError{Err: fmt.Errorf("%s has no plan: run `starter rerun %s` instead", of.ID, of.ID)}
+		return nil, &system.InputError{Err: fmt.Errorf("%s has no plan: run `starter rerun %s` instead", of.ID, of.ID)}
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	entries, err := st.After(ctx, of.ID, 0, 0)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	there, err := st.Check(ctx, of.ID)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if n := len(there.Blobs); n > 0 {
-		return &system.InputError{Err: fmt.Errorf("the store has lost %d texts and files of %s: run `starter store check %s`", n, of.ID, of.ID)}
+		err := fmt.Errorf("the store has lost %d texts and files of %s: run `starter store check %s`", n, of.ID, of.ID)
+		return nil, &system.InputError{Err: err}
 	}
-	if _, err := fork.Cut(p, entries, *s.Request.Fork); err != nil {
-		return &system.InputError{Err: fmt.Errorf("fork %s: %w", of.ID, err)}
+	f, texts, err := fork.Cut(p, entries, *s.Request.Fork)
+	if err != nil {
+		return nil, &system.InputError{Err: fmt.Errorf("fork %s: %w", of.ID, err)}
 	}
-	return nil
+	return maskResults(ctx, p, f, texts)
+}
+
+// maskResults masks texts that replace results, and returns them by row.
+func maskResults(ctx context.Context, p plan.Plan, f plan.Fork, texts map[int64]string) (map[string]string, error) {
+	out := map[string]string{}
+	for _, g := range f.Given {
+		text, given := texts[g.Row]
+		if !given { // to an earlier fork
+			continue
+		}
+		if a := p.AgentOf(g.Execution); a != nil {
+			if masking := a.MaskingOf(g.Tool, nil); masking != nil {
+				masker, err := mask.New(*masking)
+				if err == nil {
+					text, err = masker.Text(ctx, text)
+				}
+				if err != nil {
+					return nil, fmt.Errorf("mask the result of row %d: %w", g.Row, err)
+				}
+			}
+		}
+		out[fmt.Sprint(g.Row)] = text
+	}
+	return out, nil
 }
 
 // forksOf returns the IDs of the investigations that were forked from another one. They are only links: if they cannot be read, there are

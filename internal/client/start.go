@@ -212,6 +212,10 @@ func checkSize(req agent.Request) error {
 	if err != nil {
 		return fmt.Errorf("write the request: %w", err)
 	}
+	if len(body) > maxRequest && req.Fork != nil {
+		return &system.InputError{Err: fmt.Errorf(`the request has %d bytes, and the limit is %d: shorten the texts of "results" and "prompts"`,
+			len(body), maxRequest)}
+	}
 	if len(body) > maxRequest {
 		return &system.InputError{Err: fmt.Errorf("the request has %d bytes, and the limit is %d: with access to the "+
 			"workers' store (--store, or ClientOptions.Store), large data is passed by reference", len(body), maxRequest)}
@@ -234,9 +238,11 @@ func maskRequest(ctx context.Context, s *system.Start) (err error) {
 		return fmt.Errorf("mask the data: %w", err)
 	}
 	if f := s.Request.Fork; f != nil {
-		if f.Guide, err = masker.Text(ctx, f.Guide); err != nil {
-			return fmt.Errorf("mask the guidance: %w", err)
+		masked, err := f.Masked(func(text string) (string, error) { return masker.Text(ctx, text) })
+		if err != nil {
+			return fmt.Errorf("mask the request of a fork: %w", err)
 		}
+		s.Request.Fork = &masked
 	}
 	s.Request.Labels, err = s.Request.Labels.Masked(func(text string) (string, error) { return masker.Text(ctx, text) })
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"go.temporal.io/api/serviceerror"
 	sdk "go.temporal.io/sdk/client"
 
@@ -68,6 +69,40 @@ func TestPutData(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// What a fork replaces is masked before Temporal gets it: results like those of their tools, too.
+func TestMaskedFork(t *testing.T) {
+	t.Parallel()
+	lab := plan.Server{Name: "lab", Masking: &plan.Masking{Custom: []plan.MaskPattern{{Pattern: "4711", Replacement: "[MASKED]"}}}}
+	p := plan.Plan{Stages: []plan.Stage{{Name: "s", Agents: []plan.Agent{{Name: "A", Servers: []plan.Server{lab}}}}}}
+	f := plan.Fork{Given: []plan.ForkGiven{
+		{Row: 5, Execution: "s#2/A", Tool: "lab.read"}, {Row: 9, Execution: "s/A", Tool: "lab.read", By: "Ada"},
+	}}
+	results, err := maskResults(t.Context(), p, f, map[int64]string{5: "4711 password=hunter2hunter2"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := agent.Fork{Guide: "password=hunter2hunter2", Results: results, Prompts: map[string]string{"A": "password=hunter2hunter2"}}
+	s := system.Start{Masking: &plan.Masking{Patterns: []string{"password"}}, Request: agent.Request{Fork: &asked}}
+	if err := maskRequest(t.Context(), &s); err != nil {
+		t.Fatal(err)
+	}
+	const masked = "password=[MASKED_PASSWORD]"
+	want := agent.Fork{Guide: masked, Results: map[string]string{"5": "[MASKED] " + masked}, Prompts: map[string]string{"A": masked}}
+	if diff := cmp.Diff(&want, s.Request.Fork); diff != "" {
+		t.Error(diff)
+	}
+	for _, large := range []int{maxRequest / 4, maxRequest} {
+		s.Request.Fork.Results = map[string]string{}
+		for n := range 5 {
+			s.Request.Fork.Results[fmt.Sprint(n)] = strings.Repeat("x", large)
+		}
+		err := checkSize(agent.Request{Fork: &agent.Fork{Of: "i", Results: s.Request.Fork.Results}})
+		if err == nil || !strings.Contains(err.Error(), `"results"`) {
+			t.Errorf("%d bytes: %v", large, err)
+		}
 	}
 }
 

@@ -25,42 +25,80 @@ import (
 //	Logs/3        an agent's third model call; "dig#2/Logs/3" names the stage's run, too
 //
 // Beside an agent's model call, the other agents of its stage share everything. Agents that had failed before the place fail again.
-func Cut(p plan.Plan, entries []transcript.Entry, asked agent.Fork) (plan.Fork, error) {
+//
+// If results are replaced and no place is given, it is the first reply that had read one of them. texts are those that replace results, by
+// their numbers: the fork itself has only the results' names.
+func Cut(p plan.Plan, entries []transcript.Entry, asked agent.Fork) (f plan.Fork, texts map[int64]string, err error) {
 	if p.Check {
-		return plan.Fork{}, errors.New("it is a check of a schedule, which cannot be forked")
+		return f, nil, errors.New("it is a check of a schedule, which cannot be forked")
 	}
 	h := historyOf(p, entries)
+	results, texts, err := replaced(entries, asked.Results)
+	if err == nil && asked.At == "" {
+		asked.At, err = h.readAt(results)
+	}
+	if err != nil {
+		return f, nil, err
+	}
 	before, err := h.before(asked.At)
 	if err != nil {
-		return plan.Fork{}, err
+		return f, nil, err
 	}
-	f := plan.Fork{At: asked.At, Parts: map[string]plan.ForkPart{}, Until: h.last}
+	f = plan.Fork{At: asked.At, Parts: map[string]plan.ForkPart{}, Until: h.last}
 	run := h.share(before, f.Parts)
 	if stage, ok := h.runOf(asked.At); ok {
 		run = stage
 	}
-	if err := h.dropSubAgents(f.Parts); err != nil {
-		return plan.Fork{}, err
-	}
-	for _, e := range entries {
-		if part, ok := f.Parts[e.Execution]; ok && transcript.Shareable(e) && e.Iteration <= part.Iterations {
-			f.Rows++
-		}
+	err = h.dropSubAgents(f.Parts)
+	if err == nil {
+		err = replace(&f, results, entries)
 	}
 	f.Guided = h.goingOn(run, f.Parts)
+	if err == nil {
+		err = h.replacePrompts(&f, asked.Prompts)
+	}
+	if err != nil {
+		return f, nil, err
+	}
+	count(&f, entries, texts)
 	switch {
 	case f.Rows == 0:
-		return plan.Fork{}, errors.New("no model call comes before that, so there is nothing to share: use `starter rerun` instead")
+		return f, nil, errors.New("no model call comes before that, so there is nothing to share: use `starter rerun` instead")
 	case asked.Guide != "" && len(f.Guided) == 0:
-		return plan.Fork{}, errors.New("no agent would read the guidance: all agents of the stage have ended by then. Fork at an earlier place")
+		return f, nil, errors.New("no agent would read the guidance: all agents of the stage have ended by then. Fork at an earlier place")
 	case asked.At == "" && len(f.Guided) == 0 && h.isLast(run):
-		return plan.Fork{}, errors.New("all agents have ended, so nothing would be done: give the place to continue from")
+		return f, nil, errors.New("all agents have ended, so nothing would be done: give the place to continue from")
 	}
 	f.Left = h.left(entries, f.Parts)
 	if p.Fork != nil { // what it has left out is left out here, too
 		f.Left = append(slices.Clone(p.Fork.Left), f.Left...)
 	}
-	return f, nil
+	return f, texts, nil
+}
+
+// count counts the shared entries, and lists those that a person gave: in texts for this fork, or for an earlier one.
+func count(f *plan.Fork, entries []transcript.Entry, texts map[int64]string) {
+	sharing := Sharing(*f)
+	for _, e := range entries {
+		if !sharing.Shares(e) {
+			continue
+		}
+		f.Rows++
+		if _, given := texts[e.Seq]; given {
+			f.Given = append(f.Given, plan.ForkGiven{Row: e.Seq, Execution: e.Execution, Tool: e.Call.Name})
+		} else if e.Given != "" {
+			f.Given = append(f.Given, plan.ForkGiven{Row: e.Seq, Execution: e.Execution, Tool: e.Call.Name, By: e.Given})
+		}
+	}
+}
+
+// Sharing returns which entries a fork shares.
+func Sharing(f plan.Fork) transcript.Sharing {
+	s := transcript.Sharing{From: f.Of, Until: f.Until, Rows: f.Rows, Without: f.Without, Iterations: map[string]int{}}
+	for execution, part := range f.Parts {
+		s.Iterations[execution] = part.Iterations
+	}
+	return s
 }
 
 // share sets the shared parts of executions, and returns the stage's run in which the fork begins: that of the first reply that is not

@@ -1,6 +1,7 @@
 package fork_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -27,7 +28,8 @@ func (j *journal) reply(execution string, iteration, results int, calls ...strin
 	body := transcript.Body{Text: "text"}
 	for _, name := range calls {
 		class := map[bool]tool.Idempotency{true: tool.NonIdempotent}[name == "write"]
-		body.Calls = append(body.Calls, transcript.Call{Name: name, Arguments: "{}", Class: string(class)})
+		id := fmt.Sprintf("%s/%d/%d", execution, iteration, len(body.Calls))
+		body.Calls = append(body.Calls, transcript.Call{ID: id, Name: name, Arguments: "{}", Class: string(class)})
 	}
 	j.add(execution, transcript.Key{Iteration: iteration}, transcript.KindReply, body)
 	for n := range results {
@@ -99,7 +101,7 @@ func TestCut(t *testing.T) {
 				At: test.at, Parts: test.parts, Rows: test.rows, Until: 20, Guided: test.guided,
 				Left: []plan.LeftCall{{Execution: "fix#2/Lead", Tool: "write", Arguments: "{}", Unknown: true}},
 			}
-			got, err := fork.Cut(chain, rows(), agent.Fork{At: test.at, Guide: "look"})
+			got, _, err := fork.Cut(chain, rows(), agent.Fork{At: test.at, Guide: "look"})
 			if diff := cmp.Diff(want, got); err != nil || diff != "" {
 				t.Errorf("%v%s", err, diff)
 			}
@@ -120,7 +122,7 @@ func TestAgentsThatHadFailed(t *testing.T) {
 		"collect/Metrics": {Stopped: true}, "collect/Logs": {Iterations: 1, Stopped: true}, "collect/Join": {Iterations: 1, Ended: true},
 	}
 	left := []plan.LeftCall{{Execution: "collect/Logs", Tool: "write", Arguments: "{}"}}
-	got, err := fork.Cut(chain, j, agent.Fork{At: "fix"})
+	got, _, err := fork.Cut(chain, j, agent.Fork{At: "fix"})
 	if diff := cmp.Diff(want, got.Parts); err != nil || diff != "" {
 		t.Errorf("%v%s", err, diff)
 	}
@@ -129,10 +131,10 @@ func TestAgentsThatHadFailed(t *testing.T) {
 	}
 	again := chain
 	again.Fork = &got
-	if further, err := fork.Cut(again, j, agent.Fork{At: "fix"}); err != nil || len(further.Left) != 2 {
+	if further, _, err := fork.Cut(again, j, agent.Fork{At: "fix"}); err != nil || len(further.Left) != 2 {
 		t.Errorf("a fork of the fork: %v, %+v", err, further.Left)
 	}
-	running, err := fork.Cut(chain, j[:5], agent.Fork{})
+	running, _, err := fork.Cut(chain, j[:5], agent.Fork{})
 	if diff := cmp.Diff(map[string]plan.ForkPart{"collect/Logs": {Iterations: 1}}, running.Parts); err != nil || diff != "" {
 		t.Errorf("while they run: %v%s", err, diff)
 	}
@@ -161,22 +163,22 @@ func TestNoCut(t *testing.T) {
 		"Summary/1":     `agent "Summary": it did not run`,
 		"collect/Logs/": `stage "collect/Logs/" did not run`,
 	} {
-		_, err := fork.Cut(chain, rows(), agent.Fork{At: at})
+		_, _, err := fork.Cut(chain, rows(), agent.Fork{At: at})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", at, err, want)
 		}
 	}
 	check := chain
 	check.Check = true
-	if _, err := fork.Cut(check, rows(), agent.Fork{At: "5"}); err == nil || !strings.Contains(err.Error(), "a check of a schedule") {
+	if _, _, err := fork.Cut(check, rows(), agent.Fork{At: "5"}); err == nil || !strings.Contains(err.Error(), "a check of a schedule") {
 		t.Errorf("a check: %v", err)
 	}
-	if _, err := fork.Cut(chain, nil, agent.Fork{}); err == nil {
+	if _, _, err := fork.Cut(chain, nil, agent.Fork{}); err == nil {
 		t.Error("an investigation without rows can be forked")
 	}
 	ended := rows()[:17]
 	for _, asked := range []agent.Fork{{}, {Guide: "look"}, {At: "17", Guide: "look"}} {
-		if got, err := fork.Cut(chain, ended, asked); err == nil {
+		if got, _, err := fork.Cut(chain, ended, asked); err == nil {
 			t.Errorf("%+v of an investigation whose agents have ended: %+v", asked, got)
 		}
 	}

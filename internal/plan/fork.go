@@ -1,8 +1,11 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -22,6 +25,51 @@ type Fork struct {
 	Guide  string   `json:"guide,omitempty"`
 	By     string   `json:"by,omitempty"`
 	Guided []string `json:"guided,omitempty"`
+	// Given are the shared results that a person gave instead of a tool, for this fork or for an earlier one. Results are the blobs with
+	// the texts of those for this fork, by their numbers in the other investigation, and Without the entries that are not shared for
+	// that reason.
+	Given   []ForkGiven      `json:"given,omitempty"`
+	Results map[int64]string `json:"results,omitempty"`
+	Without []int64          `json:"without,omitempty"`
+	// Prompts replace the prompts of agents, by place (see Plan.AgentsByPlace).
+	Prompts map[string]string `json:"prompts,omitempty"`
+}
+
+// ForkGiven is a shared result that a person gave instead of a tool.
+type ForkGiven struct {
+	Row       int64  `json:"row"` // its number in the other investigation
+	Execution string `json:"execution"`
+	Tool      string `json:"tool"`
+	By        string `json:"by,omitempty"` // empty means Fork.By
+}
+
+// Author returns the name of the person who gave a result.
+func (f *Fork) Author(g ForkGiven) string { return cmp.Or(g.By, f.By, "a person") }
+
+// Changes describes what the fork has instead of what tools and the other investigation's configuration had said. It works for nil.
+func (f *Fork) Changes() (lines []string) {
+	if f == nil {
+		return nil
+	}
+	for _, g := range f.Given {
+		lines = append(lines, fmt.Sprintf("result of row %d (%s of %s), given by %s", g.Row, g.Tool, g.Execution, f.Author(g)))
+	}
+	for _, place := range slices.Sorted(maps.Keys(f.Prompts)) {
+		lines = append(lines, "prompt of "+place)
+	}
+	return lines
+}
+
+// AgentOf returns the agent of a stage that works in an execution, or nil.
+func (p *Plan) AgentOf(execution string) *Agent {
+	run, name, _ := strings.Cut(execution, "/")
+	stage, _ := p.StageOf(run)
+	for place, a := range p.AgentsByPlace() {
+		if place == stage.Name+"/"+name {
+			return a
+		}
+	}
+	return nil
 }
 
 // ForkPart is the shared part of an execution.

@@ -72,7 +72,7 @@ type Plan struct {
 // Version is the newest plan version that this program supports. Plans that need nothing newer are still version 1, so
 // that older programs run them. Increase it with every change that an older program must not ignore: a restriction that
 // it would not enforce, or a kind of stage that it would run differently.
-const Version = versionForks
+const Version = versionGiven
 
 const (
 	versionPlain = 1
@@ -90,6 +90,8 @@ const (
 	versionChecks = 7
 	// Forks, whose shared entries older programs would supersede, and so make all calls again.
 	versionForks = 8
+	// Forks with results that people gave, instead of which older programs would share those of the tools.
+	versionGiven = 9
 )
 
 // Versioned returns the plan with the oldest version that can run it.
@@ -127,6 +129,9 @@ func (p Plan) Versioned() Plan {
 	}
 	if p.Fork != nil {
 		p.Version = max(p.Version, versionForks)
+		if len(p.Fork.Given) > 0 {
+			p.Version = versionGiven
+		}
 	}
 	return p
 }

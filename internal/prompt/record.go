@@ -76,6 +76,9 @@ func writeResult(out *recorder, e transcript.Entry, summaries map[transcript.Key
 	if e.ErrorType != "" {
 		what += " (" + e.ErrorType + ")"
 	}
+	if e.Given != "" {
+		what += " (not the tool's: " + e.Given + " gave it)"
+	}
 	text := cut(e.Text, resultLimit)
 	switch summary, ok := summaries[e.Key]; {
 	case ok:

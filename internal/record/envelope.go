@@ -54,6 +54,10 @@ type Fork struct {
 	Rows int    `json:"rows,omitempty"` // how many entries are shared
 	// Left are the first calls of the other investigation that are not shared and may have changed something, each in one line.
 	Left []string `json:"left,omitempty"`
+	// Changes describes what the fork has instead of what tools and the other investigation's configuration had said.
+	Changes []string `json:"changes,omitempty"`
+	// Given are the tools whose results a person gave, so that the systems behind them were not looked at.
+	Given []NotChecked `json:"given,omitempty"`
 }
 
 // String describes the fork in one line.

@@ -176,26 +176,23 @@ func insertBare(ctx context.Context, q querier, first int64, e transcript.Entry,
 	return err
 }
 
-// Share copies entries of an investigation to its fork, in the same order, unless the fork has shared entries already: of each execution
-// in iterations those of so many first iterations, as far as they are shareable and have no number above until. It also copies the lists
-// of the executions' tools. Every run of the fork finds the copies as its own, and no run supersedes them. They have no usage, because
-// nobody pays for them again. rows is how many there must be. If there are more or fewer, the other investigation has changed: then Share
+// Share copies entries of an investigation to its fork, in the same order, unless the fork has shared entries already. It also copies
+// the lists of the executions' tools. Every run of the fork finds the copies as its own, and no run supersedes them. They have no usage,
+// because nobody pays for them again. If there are more or fewer than there must be, the other investigation has changed: then Share
 // copies nothing and returns record.ErrChanged.
-func (s journal) Share(ctx context.Context, from, fork string, until int64, rows int, iterations map[string]int) error {
+func (s journal) Share(ctx context.Context, sharing transcript.Sharing) error {
 	type stored struct {
 		transcript.Entry
 		step int64
 	}
+	fork := sharing.Fork
 	fields := func(e *stored) []any { return append(entryFields(&e.Entry), &e.step) }
 	const query = `SELECT ` + entryColumns + `, step FROM entries WHERE investigation = $1 AND seq <= $2 ORDER BY seq`
-	all, err := selectAll(ctx, s.db.reader, fields, query, from, until)
+	all, err := selectAll(ctx, s.db.reader, fields, query, sharing.From, sharing.Until)
 	if err != nil {
-		return doing(s.db.explain(err), "read what %s shares with %s", from, fork)
+		return doing(s.db.explain(err), "read what %s shares with %s", sharing.From, fork)
 	}
-	all = slices.DeleteFunc(all, func(e stored) bool {
-		last, shared := iterations[e.Execution]
-		return !shared || e.Iteration > last || !transcript.Shareable(e.Entry)
-	})
+	all = slices.DeleteFunc(all, func(e stored) bool { return !sharing.Shares(e.Entry) })
 	err = s.write(ctx, fork, func(q querier) error {
 		var known bool
 		const shared = `SELECT EXISTS (SELECT 1 FROM entries WHERE investigation = $1 AND run_id = '')`
@@ -206,8 +203,8 @@ func (s journal) Share(ctx context.Context, from, fork string, until int64, rows
 		if err != nil || known {
 			return err
 		}
-		if len(all) != rows {
-			return fmt.Errorf("%d entries instead of %d: %w", len(all), rows, record.ErrChanged)
+		if len(all) != sharing.Rows {
+			return fmt.Errorf("%d entries instead of %d: %w", len(all), sharing.Rows, record.ErrChanged)
 		}
 		if now, err = advance(ctx, q, fork, cursor{seq: int64(len(all))}); err != nil {
 			return err
@@ -219,6 +216,9 @@ func (s journal) Share(ctx context.Context, from, fork string, until int64, rows
 				steps[e.step] = next
 			}
 			copied := e.Entry
+			if given, ok := sharing.Given[e.Seq]; ok {
+				copied.Body = e.With(given)
+			}
 			copied.Investigation, copied.Seq, copied.Writer = fork, next, transcript.Writer{}
 			copied.Shared, copied.Usage, copied.SummaryUsage = e.Seq, nil, nil
 			body, _, err := storedBody(copied.Body)
@@ -229,9 +229,9 @@ func (s journal) Share(ctx context.Context, from, fork string, until int64, rows
 				return err
 			}
 		}
-		return shareRest(ctx, q, from, fork, iterations)
+		return shareRest(ctx, q, sharing.From, fork, sharing.Iterations)
 	})
-	return doing(err, "share entries of %s with %s", from, fork)
+	return doing(err, "share entries of %s with %s", sharing.From, fork)
 }
 
 // shareRest copies the lists of tools, and notes that the shared parts of executions have used nothing.

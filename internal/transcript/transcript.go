@@ -112,9 +112,6 @@ type Entry struct {
 	Body
 }
 
-// Shareable reports whether a fork may share an entry: not superseded ones, nor failed model calls.
-func Shareable(e Entry) bool { return !e.Superseded && e.Kind != KindTry && e.Kind != KindFallback }
-
 // Mark identifies an entry of an investigation permanently. A store that was restored from a backup may reuse the number, but not
 // with the same microsecond.
 type Mark struct {
@@ -192,6 +189,8 @@ type Result struct {
 	Decision string `json:"decision,omitempty"`
 	// Rule is the ID of that rule; empty means none.
 	Rule string `json:"rule,omitempty"`
+	// Given names the person who gave the text of a shared result in a fork, instead of the tool. Empty means that it is the tool's.
+	Given string `json:"given,omitempty"`
 	// Refused means that the call was not made, because By denied it or the decision timed out.
 	Refused bool `json:"refused,omitempty"`
 	// Digest is the digest of the call that was decided on: see tool.Decision.
@@ -208,6 +207,14 @@ type Result struct {
 	// Images are the artifacts that can be sent to models, reduced in size.
 	Images []agent.Image `json:"images,omitempty"`
 	agent.Fault
+}
+
+// Remarks says in words what people did with a call: the decision on it, and who gave its result. It is empty if they did nothing.
+func (r Result) Remarks() string {
+	if r.Given == "" {
+		return r.Decision
+	}
+	return strings.TrimPrefix(r.Decision+"; result given by "+r.Given, "; ")
 }
 
 // Kept describes an artifact without its content.

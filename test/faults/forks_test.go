@@ -3,6 +3,7 @@ package faults
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/fork"
 	"github.com/inquest-dev/inquest/internal/llm"
 	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/store/storetest"
 	"github.com/inquest-dev/inquest/internal/transcript"
 )
@@ -28,7 +30,7 @@ func TestForks(t *testing.T) {
 	for shard := range shards {
 		t.Run(fmt.Sprint(shard), func(t *testing.T) {
 			t.Parallel()
-			s, forks := storetest.Open(t), 0
+			s, forks, given := storetest.Open(t), 0, 0
 			for seed := shard; seed < *seeds; seed += shards {
 				of := cast(s, fmt.Sprintf("forked-%d", seed), uint64(seed))
 				if of.talking {
@@ -40,15 +42,15 @@ func TestForks(t *testing.T) {
 					if f == nil {
 						continue
 					}
-					forks++
+					forks, given = forks+1, given+len(f.fork.Results)
 					for _, problem := range f.check(t.Context()) {
 						t.Errorf("fork %d of seed %d, at %q: %s", n+1, seed, f.fork.At, f.normal(problem))
 					}
 					of = f
 				}
 			}
-			if forks < *seeds/shards/4 {
-				t.Errorf("only %d forks were made", forks)
+			if forks < *seeds/shards/4 || given < *seeds/shards/20 {
+				t.Errorf("only %d forks were made, %d with another result", forks, given)
 			}
 		})
 	}
@@ -60,9 +62,15 @@ func (r *run) forked(t *testing.T, seed uint64, n int) *run {
 	before := r.rows(t)
 	at := r.place(before, seed, n)
 	f := newRun(r.store, fmt.Sprintf("%s-%d", r.id, n+1), seed*100+uint64(n), r.profile)
-	f.fork, f.plan, f.agents, f.together = &agent.Fork{Of: r.investigation(), At: at}, r.plan, r.agents, r.together
+	asked := &agent.Fork{Of: r.investigation(), At: at}
+	results := slices.DeleteFunc(slices.Clone(before), func(e transcript.Entry) bool { return e.Kind != transcript.KindResult })
+	if n%2 == 1 && len(results) > 0 {
+		row := results[pick(len(results), seed, "result", n)]
+		at, asked.At, asked.Results = "", "", map[string]string{fmt.Sprint(row.Seq): "given"}
+	}
+	f.fork, f.plan, f.agents, f.together = asked, r.plan, r.agents, r.together
 	f.steps = append([]agent.ToolCall{}, r.planned()...)
-	cut, refused := fork.Cut(r.plan, before, *f.fork)
+	cut, _, refused := fork.Cut(r.plan, before, *f.fork)
 	f.play()
 	failed, _ := errors.AsType[*temporal.ApplicationError](f.env.GetWorkflowError())
 	if was := failed != nil && failed.Type() == activities.ErrorInvalidRequest; was != (refused != nil) {
@@ -74,6 +82,15 @@ func (r *run) forked(t *testing.T, seed uint64, n int) *run {
 	if diff := cmp.Diff(before, r.rows(t)); diff != "" {
 		t.Errorf("fork of seed %d at %q: the other investigation changed: %s", seed, at, diff)
 	}
+	for _, g := range cut.Given {
+		ended, err := r.store.Investigation(t.Context(), f.investigation())
+		said := func(n record.NotChecked) bool {
+			return strings.HasSuffix(n.Why, fmt.Sprintf(" gave the result of row %d", g.Row))
+		}
+		if err != nil || ended.Status.Closed() && !slices.ContainsFunc(ended.Envelope.NotChecked, said) {
+			t.Errorf("fork of seed %d: %v, the result of row %d does not count as not checked: %+v", seed, err, g.Row, ended.Envelope)
+		}
+	}
 	var shared []transcript.Entry
 	for _, e := range f.rows(t) {
 		if e.Shared > 0 {
@@ -82,8 +99,11 @@ func (r *run) forked(t *testing.T, seed uint64, n int) *run {
 	}
 	var want []transcript.Entry
 	for _, e := range before {
-		failed := e.Kind == transcript.KindTry || e.Kind == transcript.KindFallback
+		failed := e.Kind == transcript.KindTry || e.Kind == transcript.KindFallback || slices.Contains(cut.Without, e.Seq)
 		if part, ok := cut.Parts[e.Execution]; ok && !failed && !e.Superseded && e.Iteration <= part.Iterations {
+			if asked.Results[fmt.Sprint(e.Seq)] != "" {
+				e.Body = e.With(transcript.Given{Text: "given", Size: 5, By: "a person"})
+			}
 			want = append(want, e)
 		}
 	}

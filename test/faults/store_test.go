@@ -201,9 +201,9 @@ func nothing(write func() error) func() (struct{}, error) {
 	return func() (struct{}, error) { return struct{}{}, write() }
 }
 
-func (j journal) Share(ctx context.Context, from, fork string, until int64, rows int, iterations map[string]int) error {
+func (j journal) Share(ctx context.Context, sharing transcript.Sharing) error {
 	_, err := writing(ctx, j.faults, writeFails, "share", transcript.Key{}, func() (struct{}, error) {
-		return struct{}{}, j.Store.Share(ctx, from, fork, until, rows, iterations)
+		return struct{}{}, j.Store.Share(ctx, sharing)
 	})
 	return err
 }

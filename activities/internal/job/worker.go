@@ -106,7 +106,7 @@ type Transcripts interface {
 	LookupReply(ctx context.Context, scope transcript.Scope, iteration int, w transcript.Writer) (transcript.Known, error)
 	// Share copies entries to a fork: of each execution those of its first iterations, up to a number. It does nothing if the fork has
 	// shared entries. The error is record.ErrChanged if there are not so many rows.
-	Share(ctx context.Context, from, fork string, until int64, rows int, iterations map[string]int) error
+	Share(ctx context.Context, sharing transcript.Sharing) error
 	// LookupSince is LookupReply with only the log from an iteration on, and the system prompt.
 	LookupSince(ctx context.Context, scope transcript.Scope, from, iteration int, w transcript.Writer) (transcript.Known, error)
 	LookupCall(ctx context.Context, scope transcript.Scope, iteration, n int, w transcript.Writer) (transcript.Known, error)

@@ -136,6 +136,18 @@ func TestForkThroughTheAPI(t *testing.T) {
 		"a wrong place": {
 			"operator", map[string]any{"fork": map[string]any{"of": "one", "at": "7"}}, http.StatusUnprocessableEntity, "there is no row 7",
 		},
+		"a prompt by an operator": {
+			"operator", map[string]any{"fork": map[string]any{"of": "one", "prompts": map[string]string{"Memo": "x"}}}, http.StatusForbidden,
+			"require the role admin in project payments",
+		},
+		"a prompt in between": {
+			"root", map[string]any{"fork": map[string]any{"of": "one", "at": "Memo/2", "prompts": map[string]string{"Memo": "x"}}},
+			http.StatusUnprocessableEntity, "dig/Memo continues after replies to its old prompt",
+		},
+		"another result": {
+			"operator", map[string]any{"fork": map[string]any{"of": "one", "results": map[string]string{"9": "x"}}},
+			http.StatusUnprocessableEntity, "Rows with results: none",
+		},
 		"another chain": {
 			"operator", map[string]any{"chain": "shop", "fork": map[string]any{"of": "one"}}, http.StatusUnprocessableEntity,
 			`\"chain\" cannot be set`,

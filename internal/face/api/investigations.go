@@ -17,6 +17,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/inquest-dev/inquest/config"
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/artifact"
 	"github.com/inquest-dev/inquest/internal/client"
@@ -129,6 +130,9 @@ func (h investigations) start(ctx context.Context, in *system.StartIn) (*startOu
 	var err error
 	if req.Project, err = who.owner(req.Project); err != nil {
 		return nil, err
+	}
+	if req.Fork != nil && len(req.Fork.Prompts) > 0 && who.rank(req.Project) < rank[config.RoleAdmin] {
+		return nil, huma.Error403Forbidden(`"prompts" of a fork require the role admin in project ` + req.Project)
 	}
 	if req.Chain == "" && req.AlertType == "" && req.Fork == nil {
 		return nil, huma.Error422UnprocessableEntity(`set "chain" or "alert_type"`)

@@ -102,7 +102,7 @@ func (l *lane) result(e transcript.Entry) {
 		kind = badBlock
 		words = append(words, e.ErrorType)
 	}
-	words = append(words, e.Decision, terminal.Size(max(e.Size, len(e.Text))))
+	words = append(words, e.Remarks(), terminal.Size(max(e.Size, len(e.Text))))
 	words = slices.DeleteFunc(words, func(word string) bool { return word == "" })
 	text := strings.Trim(e.Text, "\n")
 	if e.Call != nil && e.Call.Respelled != "" {

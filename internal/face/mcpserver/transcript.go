@@ -44,7 +44,7 @@ type entryOut struct {
 	Calls     []callOut       `json:"calls,omitempty" nullable:"false" doc:"tools called in this entry, or the tool that this entry is about"`
 	Status    string          `json:"status,omitempty"`
 	ErrorType string          `json:"error_type,omitempty"`
-	Decision  string          `json:"decision,omitempty" doc:"a person's decision on the call, or the rule that made one unnecessary"`
+	Decision  string          `json:"decision,omitempty" doc:"a person's decision on the call, or that person's rule; who gave the result"`
 	Bytes     int             `json:"bytes,omitempty" doc:"size of the full text in bytes; absent means that the text is complete"`
 }
 
@@ -88,7 +88,7 @@ func (m *server) transcriptTool(ctx context.Context, _ *mcp.CallToolRequest, in 
 func shortEntry(e transcript.Entry) entryOut {
 	one := entryOut{
 		Seq: e.Seq, Agent: e.Execution, Kind: e.Kind, At: e.At, Text: clip.Text(e.Text, maxEntry),
-		Status: e.Status, ErrorType: e.ErrorType, Decision: e.Decision,
+		Status: e.Status, ErrorType: e.ErrorType, Decision: e.Remarks(),
 	}
 	if size := max(len(e.Text), e.Size); size > len(one.Text) {
 		one.Bytes = size

@@ -149,8 +149,8 @@ func outcome(e transcript.Entry) string {
 	if e.Refused {
 		out = "not made"
 	}
-	if e.Decision != "" {
-		out += ", " + text(e.Decision)
+	if remarks := e.Remarks(); remarks != "" {
+		out += ", " + text(remarks)
 	}
 	return out
 }

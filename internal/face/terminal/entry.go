@@ -145,10 +145,13 @@ func (v *view) result(l *lane, e transcript.Entry) {
 			words = append(words, "retry after "+duration(time.Duration(e.RetryAfter*float64(time.Second))))
 		}
 	}
-	if e.Decision != "" {
-		words = append(words, CleanLine(e.Decision))
+	if remarks := e.Remarks(); remarks != "" {
+		words = append(words, CleanLine(remarks))
 	}
 	words = append(words, Size(max(e.Size, len(e.Text))))
+	if v.rows {
+		words = append(words, fmt.Sprintf("row %d", e.Seq))
+	}
 	if begun, ok := v.calls[callKey(e, e.CallIndex())]; ok {
 		words = append(words, duration(e.At.Sub(begun)))
 	}

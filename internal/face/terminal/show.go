@@ -12,6 +12,7 @@ import (
 func Show(r record.Investigation, stages []record.Stage, executions []record.Execution, entries []transcript.Entry, opts Options) error {
 	opts.Verbose = true
 	v := newView(opts)
+	v.rows = true
 	v.record, v.stages, v.executions = r, stages, executions
 	v.known(v.executions)
 	for _, execution := range byExecution(entries) {

@@ -17,6 +17,7 @@ type view struct {
 	p          *printer
 	verbose    bool
 	live       bool
+	rows       bool   // results have their numbers
 	talk       bool   // a conversation: one agent, only messages in and out
 	said       string // message that must not be repeated in a conversation
 	record     record.Investigation

@@ -212,14 +212,21 @@ func testShare(t *testing.T, open opener) {
 	ok(t, s.SaveCatalogue(ctx, scope, tool.Catalogue{Server: "a"}))
 
 	fork := transcript.Scope{Investigation: "fork/run", Execution: scope.Execution}
+	given := transcript.Given{Text: "given", Size: 5, By: "Ada"}
+	sharing := transcript.Sharing{
+		From: scope.Investigation, Fork: fork.Investigation, Until: 5, Iterations: map[string]int{scope.Execution: 2},
+		Given: map[int64]transcript.Given{3: given},
+	}
 	for _, rows := range []int{3, 5} {
-		err := s.Share(ctx, scope.Investigation, fork.Investigation, 5, rows, map[string]int{scope.Execution: 2})
+		sharing.Rows = rows
+		err := s.Share(ctx, sharing)
 		if !errors.Is(err, record.ErrChanged) || len(gapless(t, s, fork.Investigation)) > 0 {
 			t.Errorf("%d rows: %v", rows, err)
 		}
 	}
+	sharing.Rows = 4
 	for range 2 {
-		ok(t, s.Share(ctx, scope.Investigation, fork.Investigation, 5, 4, map[string]int{scope.Execution: 2}))
+		ok(t, s.Share(ctx, sharing))
 	}
 	all := gapless(t, s, fork.Investigation)
 	var shared []int64
@@ -229,6 +236,10 @@ func testShare(t *testing.T, open opener) {
 		}
 	}
 	same(t, "shared", shared, []int64{1, 2, 3, 5})
+	same(t, "a result that was given", all[2].Body, transcript.Body{
+		Text: "given", Call: &first.Calls[0], Status: "success", Untrusted: []string{"a result that Ada gave"}, Shared: 3,
+		Result: transcript.Result{Size: 5, Given: "Ada"},
+	})
 	same(t, "usage", must(s.Usage(ctx, fork.Investigation))(t), agent.Usage{})
 	counted := record.Execution{Investigation: fork.Investigation, Name: fork.Execution, StartedAt: at(1), Usage: agent.Usage{ToolCalls: 1}}
 	ok(t, s.SaveStage(ctx, record.Stage{Investigation: fork.Investigation, Name: "triage"}, []record.Execution{counted}, nil))

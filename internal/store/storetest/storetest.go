@@ -38,7 +38,7 @@ type Store interface {
 	Missing(ctx context.Context, investigation string, marks []transcript.Mark) ([]transcript.Mark, error)
 	Check(ctx context.Context, investigation string) (store.Checked, error)
 	Begun(ctx context.Context, scope transcript.Scope, call transcript.Key, reply int64) (bool, error)
-	Share(ctx context.Context, from, fork string, until int64, rows int, iterations map[string]int) error
+	Share(ctx context.Context, sharing transcript.Sharing) error
 	Append(ctx context.Context, step transcript.Step) ([]transcript.Entry, error)
 	AppendReply(ctx context.Context, step transcript.Step) (stored []transcript.Entry, unread int, err error)
 	Post(ctx context.Context, letter transcript.Letter, stages []string) error

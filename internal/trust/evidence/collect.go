@@ -47,7 +47,7 @@ func (c *collection) row(ctx context.Context, e transcript.Entry) error {
 func newCollection(blob Blob) *collection {
 	return &collection{
 		Evidence: Evidence{Items: []Item{}, names: map[string]bool{}, quoted: map[string]map[string]int{}},
-		numbers:  map[piece]int{}, rows: map[string][]*row{}, blob: blob,
+		numbers:  map[piece]int{}, given: map[int64]string{}, rows: map[string][]*row{}, blob: blob,
 	}
 }
 
@@ -59,6 +59,7 @@ var hearsay = append(slices.Concat(agent.OrchestrationTools(), agent.SkillTools(
 type collection struct {
 	Evidence
 	numbers map[piece]int     // of the pieces that are not superseded
+	given   map[int64]string  // who gave a result, instead of the tool, by its number
 	rows    map[string][]*row // by execution, in the order of the journal
 	blob    Blob
 }
@@ -104,6 +105,9 @@ func (c *collection) result(ctx context.Context, e transcript.Entry) error {
 		return err
 	}
 	source := Source{Execution: e.Execution, Seq: e.Seq, Tool: e.Call.Name}
+	if e.Given != "" {
+		c.given[e.Seq] = e.Given
+	}
 	if !e.Superseded {
 		c.quotable(e.Execution, &row{Source: source, text: text, asked: e.Call.Arguments})
 		c.learn(e.Call.Arguments)
@@ -130,6 +134,9 @@ func (c *collection) result(ctx context.Context, e transcript.Entry) error {
 func (c *collection) add(item Item, superseded bool) int {
 	item.Location, item.Content, item.Relevance = kept(item.Location), kept(item.Content), kept(item.Relevance)
 	item.text, item.asked = kept(item.text), kept(item.asked)
+	if by := c.given[item.Seq]; by != "" && item.Problem == "" {
+		item.Problem = by + " gave this result instead of the tool"
+	}
 	if superseded {
 		item.Problem = undone
 	}

@@ -72,6 +72,11 @@ func TestCollect(t *testing.T) {
 		"a tool's structure": {func(j *journal) {
 			j.result("s/A", "t", "{}", `{"evidence": [`+item+`, {}, "and 7 more"]}`)
 		}, []string{"1 s/A:1  " + item, `2 s/A:1  "and 7 more"`}},
+		"a person's instead": {func(j *journal) {
+			j.result("s/A", "t", "{}", `{"evidence": [`+item+`]}`).Given = "Ada"
+			j.result("s/A", "t", "{}", "The disk is full.").Given = "Bob"
+			j.reply("s/A", fenced(quoting))
+		}, []string{"1 s/A:1 Ada gave this result instead of the tool " + item, "2 s/A:2 Bob gave this result instead of the tool disk is full"}},
 		"a tool's in Go": {func(j *journal) {
 			j.result("s/A", "t", "{}", `{"data":{"evidence":`+item+`},"status":"success"}`)
 		}, []string{"1 s/A:1  " + item}},

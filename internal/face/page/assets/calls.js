@@ -41,7 +41,7 @@ export class Call {
       state === "failed"
         ? words(result.refused ? "refused" : result.error_type || "failed")
         : state === "done"
-          ? [this.time(), summary && "summarised"].filter(Boolean).join(" · ") || "done"
+          ? [result.given ? "given" : this.time(), summary && "summarised"].filter(Boolean).join(" · ") || "done"
           : state === "running"
             ? "running"
             : "requested",
@@ -70,12 +70,13 @@ export class Call {
     const text = (title, body) => h("div.part", {}, h("h4", {}, title), body);
     const shown = (words = "") => long(isJSON(words) ? indented(words) : words || "(empty)");
     const given = call.arguments || "{}";
-    const decision = [call.edited, result?.call?.respelled || call.respelled, result?.decision].filter(Boolean).join("; ");
+    const by = result?.given && `result given by ${result.given}`;
+    const decision = [call.edited, result?.call?.respelled || call.respelled, result?.decision, by].filter(Boolean).join("; ");
     if (given !== "{}") part(`arguments ${given}`, () => text("Arguments", shown(given)));
     if (decision) part(`decision ${decision}`, () => foreign(decision, "p", { class: "decision" }));
     if (!result) part("none", () => h("p.meta", {}, "No result yet."));
     else {
-      part(`result ${result.seq}`, () => text("Result", result.blob ? this.paged(result) : shown(result.text)));
+      part(`result ${result.seq}`, () => text(`Result · row ${result.seq}`, result.blob ? this.paged(result) : shown(result.text)));
       // A model without vision received no images; then the text of the result mentions them.
       const pictured = result.images?.length || result.text?.includes("[image, image/");
       for (let n = 1; pictured && n <= (result.artifacts || []).length; n++) part(`image ${result.seq}/${n}`, () => this.picture(result, n));

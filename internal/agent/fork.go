@@ -1,0 +1,109 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// Fork is a request to continue a copy of an investigation, perhaps with parts replaced.
+type Fork struct {
+	// Of is the ID of an investigation in the same project.
+	Of string `json:"of" minLength:"1" doc:"ID of an investigation in the same project, or its workflow ID"`
+	// At is the first step that the fork runs itself: see fork.Cut. An empty string means the end, or the first reply that read one of
+	// the replaced results.
+	At string `json:"at,omitempty" doc:"first own step: a row, a stage, or AGENT/ITERATION; absent: the end, or where results are read"`
+	// Guide is guidance for the agents that go on from there. An empty string means none.
+	Guide string `json:"guide,omitempty" doc:"guidance for the agents of the stage in which the fork begins"`
+	// Results are texts that replace shared results of tools, by the row of the result or the ID of its call (see fork.Cut).
+	Results map[string]string `json:"results,omitempty" doc:"texts that replace results of tools, by the result's row or the call's ID"`
+	// Prompts replace the prompts of agents that share no reply, by the agent's name or STAGE/AGENT: the system_prompt of the
+	// configuration or, if the agent has none, its custom_instructions. An empty name means the only agent that goes on from the place.
+	Prompts map[string]string `json:"prompts,omitempty" doc:"prompts for agents that share no reply, by AGENT or STAGE/AGENT; for admins"`
+}
+
+// ForkedFrom is the key of a fork's metadata with the ID of the investigation that it was forked from.
+const ForkedFrom = "forked_from"
+
+// Masked returns a copy whose texts are masked.
+func (f Fork) Masked(mask func(text string) (string, error)) (Fork, error) {
+	var errs []error
+	masked := func(what, text string) string {
+		if text == "" {
+			return ""
+		}
+		text, err := mask(text)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", what, err))
+		}
+		return text
+	}
+	f.Guide = masked("the guidance", f.Guide)
+	f.Results, f.Prompts = maps.Clone(f.Results), maps.Clone(f.Prompts)
+	for _, key := range slices.Sorted(maps.Keys(f.Results)) {
+		f.Results[key] = masked("the result "+key, f.Results[key])
+	}
+	for _, key := range slices.Sorted(maps.Keys(f.Prompts)) {
+		f.Prompts[key] = masked("the prompt of "+key, f.Prompts[key])
+	}
+	return f, errors.Join(errs...)
+}
+
+// Limits of a fork's texts. The request as a whole must fit into the history of a workflow.
+const (
+	MaxGuide  = 16 << 10  // bytes of guidance for agents
+	maxTexts  = 50        // results, and as many prompts
+	maxPrompt = 64 << 10  // bytes of a prompt
+	maxResult = 512 << 10 // bytes of a result
+)
+
+func (r Request) validateFork() (errs []error) {
+	if r.Fork.Of == "" {
+		errs = append(errs, errors.New(`"fork" has no "of": the ID of the investigation to fork`))
+	}
+	given := []struct {
+		name string
+		set  bool
+	}{
+		{"chain", r.Chain != ""}, {"alert_type", r.AlertType != ""}, {"data", len(r.Data) > 0 || r.DataRef != ""}, {"runbook", r.Runbook != ""},
+		{"use_mock", r.UseMock}, {"fingerprint", r.Fingerprint != ""}, {"schedule", r.Schedule != nil},
+		{"mcp", len(r.MCP.Servers) > 0 || r.MCP.NativeTools != NativeTools{}}, {"budgets", r.Budgets != Budgets{}},
+	}
+	for _, f := range given {
+		if f.set {
+			errs = append(errs, fmt.Errorf(`%q cannot be set in the request of a fork`, f.name))
+		}
+	}
+	return append(errs, r.Fork.validate()...)
+}
+
+func (f Fork) validate() (errs []error) {
+	if len(f.Guide) > MaxGuide {
+		errs = append(errs, fmt.Errorf(`"guide" is longer than %d bytes`, MaxGuide))
+	}
+	errs = append(errs, checkTexts("results", f.Results, maxResult)...)
+	errs = append(errs, checkTexts("prompts", f.Prompts, maxPrompt)...)
+	for _, name := range slices.Sorted(maps.Keys(f.Prompts)) {
+		if blank(f.Prompts[name]) {
+			errs = append(errs, fmt.Errorf(`"prompts": the text for %q is empty`, short(name)))
+		}
+	}
+	return append(errs, tooLong(field{"of", f.Of}, field{"at", f.At})...)
+}
+
+func short(name string) string { return name[:min(len(name), maxField)] }
+
+// checkTexts returns an error for each text that is longer than limit, in bytes.
+func checkTexts(what string, texts map[string]string, limit int) (errs []error) {
+	if len(texts) > maxTexts {
+		errs = append(errs, fmt.Errorf("%q has %d texts; the maximum is %d", what, len(texts), maxTexts))
+	}
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
+		errs = append(errs, tooLong(field{what, name})...)
+		if len(texts[name]) > limit {
+			errs = append(errs, fmt.Errorf("%q: the text for %q is longer than %d bytes", what, short(name), limit))
+		}
+	}
+	return errs
+}

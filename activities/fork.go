@@ -40,10 +40,8 @@ func (a resolver) forkOf(ctx context.Context, r *record.Investigation, req agent
 	if err := a.useCurrent(ctx, &p, of, req); err != nil {
 		return p, err
 	}
-	if earlier == "" {
-		if err := a.maskFork(ctx, p, texts); err != nil {
-			return p, err
-		}
+	if err := a.keepResults(ctx, p, texts); err != nil {
+		return p, err
 	}
 	fork.ApplyPrompts(&p)
 	if r.Labels, err = a.forkLabels(ctx, p, of, req); err != nil {
@@ -97,7 +95,7 @@ func (a resolver) ownPlan(ctx context.Context, hash string) (p plan.Plan, err er
 	return p, err
 }
 
-// cut decides what is shared. It also returns the texts that replace results, by their numbers.
+// cut decides what is shared. It also returns the texts that replace results, by their numbers, masked like the request.
 func (a resolver) cut(
 	ctx context.Context, p plan.Plan, of record.Investigation, req agent.Request,
 ) (*plan.Fork, map[int64]string, error) {
@@ -105,43 +103,30 @@ func (a resolver) cut(
 	if err != nil {
 		return nil, nil, fmt.Errorf("read the transcript of %s: %w", of.ID, err)
 	}
-	f, texts, err := fork.Cut(p, entries, *req.Fork)
+	asked, err := req.Fork.Masked(func(text string) (string, error) { return a.MaskData(ctx, p, job.RequestData, text) })
+	if err != nil {
+		return nil, nil, err
+	}
+	f, texts, err := fork.Cut(p, entries, asked)
 	if err != nil {
 		return nil, nil, refusal(fmt.Errorf("fork %s: %w", of.ID, err))
 	}
-	f.Of, f.By, f.Guide = of.ID, req.By, req.Fork.Guide
+	f.Of, f.By, f.Guide = of.ID, req.By, asked.Guide
 	return &f, texts, nil
 }
 
-// maskFork masks what the request of a fork has added to its plan: a result like one of its tool, too. It stores the results.
-func (a resolver) maskFork(ctx context.Context, p plan.Plan, texts map[int64]string) (err error) {
-	f := p.Fork
-	if f.Guide, err = a.MaskData(ctx, p, "guidance", f.Guide); err != nil {
+// keepResults stores the texts that replace results, masked like results of their tools in the current configuration.
+func (a resolver) keepResults(ctx context.Context, p plan.Plan, texts map[int64]string) error {
+	err := fork.MaskResults(p, *p.Fork, texts, func(masking *plan.Masking, text string) (string, error) {
+		return a.MaskData(ctx, plan.Plan{AlertMasking: masking}, "a result", text)
+	})
+	if err != nil || len(texts) == 0 {
 		return err
 	}
-	for _, place := range slices.Sorted(maps.Keys(f.Prompts)) {
-		if f.Prompts[place], err = a.MaskData(ctx, p, "the prompt of "+place, f.Prompts[place]); err != nil {
-			return err
-		}
-	}
-	for _, g := range f.Given {
-		text, given := texts[g.Row]
-		if !given { // to an earlier fork
-			continue
-		}
-		what := fmt.Sprintf("the result of row %d", g.Row)
-		text, err := a.MaskData(ctx, p, what, text)
-		if one := p.AgentOf(g.Execution); one != nil && err == nil {
-			text, err = a.MaskData(ctx, plan.Plan{AlertMasking: one.MaskingOf(g.Tool, nil)}, what, text)
-		}
-		if err != nil {
-			return err
-		}
-		if f.Results == nil {
-			f.Results = map[int64]string{}
-		}
-		if f.Results[g.Row], err = a.Blobs.PutBlob(ctx, []byte(text)); err != nil {
-			return fmt.Errorf("keep %s: %w", what, err)
+	p.Fork.Results = map[int64]string{}
+	for _, row := range slices.Sorted(maps.Keys(texts)) {
+		if p.Fork.Results[row], err = a.Blobs.PutBlob(ctx, []byte(texts[row])); err != nil {
+			return fmt.Errorf("keep the result of row %d: %w", row, err)
 		}
 	}
 	return nil

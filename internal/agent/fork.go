@@ -86,13 +86,11 @@ func (f Fork) validate() (errs []error) {
 	errs = append(errs, checkTexts("prompts", f.Prompts, maxPrompt)...)
 	for _, name := range slices.Sorted(maps.Keys(f.Prompts)) {
 		if blank(f.Prompts[name]) {
-			errs = append(errs, fmt.Errorf(`"prompts": the text for %q is empty`, short(name)))
+			errs = append(errs, fmt.Errorf(`"prompts": the text for %.*q is empty`, maxField, name))
 		}
 	}
 	return append(errs, tooLong(field{"of", f.Of}, field{"at", f.At})...)
 }
-
-func short(name string) string { return name[:min(len(name), maxField)] }
 
 // checkTexts returns an error for each text that is longer than limit, in bytes.
 func checkTexts(what string, texts map[string]string, limit int) (errs []error) {
@@ -102,7 +100,7 @@ func checkTexts(what string, texts map[string]string, limit int) (errs []error) 
 	for _, name := range slices.Sorted(maps.Keys(texts)) {
 		errs = append(errs, tooLong(field{what, name})...)
 		if len(texts[name]) > limit {
-			errs = append(errs, fmt.Errorf("%q: the text for %q is longer than %d bytes", what, short(name), limit))
+			errs = append(errs, fmt.Errorf("%q: the text for %.*q is longer than %d bytes", what, maxField, name, limit))
 		}
 	}
 	return errs

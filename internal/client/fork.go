@@ -83,26 +83,21 @@ func (c *Client) checkFork(ctx context.Context, st *store.Store, of record.Inves
 
 // maskResults masks texts that replace results, and returns them by row.
 func maskResults(ctx context.Context, p plan.Plan, f plan.Fork, texts map[int64]string) (map[string]string, error) {
+	err := fork.MaskResults(p, f, texts, func(masking *plan.Masking, text string) (string, error) {
+		if masking == nil {
+			return text, nil
+		}
+		masker, err := mask.New(*masking)
+		if err != nil {
+			return "", err
+		}
+		return masker.Text(ctx, text)
+	})
 	out := map[string]string{}
-	for _, g := range f.Given {
-		text, given := texts[g.Row]
-		if !given { // to an earlier fork
-			continue
-		}
-		if a := p.AgentOf(g.Execution); a != nil {
-			if masking := a.MaskingOf(g.Tool, nil); masking != nil {
-				masker, err := mask.New(*masking)
-				if err == nil {
-					text, err = masker.Text(ctx, text)
-				}
-				if err != nil {
-					return nil, fmt.Errorf("mask the result of row %d: %w", g.Row, err)
-				}
-			}
-		}
-		out[fmt.Sprint(g.Row)] = text
+	for row, text := range texts { // any order: each row has its own key
+		out[fmt.Sprint(row)] = text
 	}
-	return out, nil
+	return out, err
 }
 
 // forksOf returns the IDs of the investigations that were forked from another one. They are only links: if they cannot be read, there are

@@ -212,13 +212,12 @@ func checkSize(req agent.Request) error {
 	if err != nil {
 		return fmt.Errorf("write the request: %w", err)
 	}
-	if len(body) > maxRequest && req.Fork != nil {
-		return &system.InputError{Err: fmt.Errorf(`the request has %d bytes, and the limit is %d: shorten the texts of "results" and "prompts"`,
-			len(body), maxRequest)}
-	}
 	if len(body) > maxRequest {
-		return &system.InputError{Err: fmt.Errorf("the request has %d bytes, and the limit is %d: with access to the "+
-			"workers' store (--store, or ClientOptions.Store), large data is passed by reference", len(body), maxRequest)}
+		remedy := "with access to the workers' store (--store, or ClientOptions.Store), large data is passed by reference"
+		if req.Fork != nil {
+			remedy = `shorten the texts of "results" and "prompts"`
+		}
+		return &system.InputError{Err: fmt.Errorf("the request has %d bytes, and the limit is %d: %s", len(body), maxRequest, remedy)}
 	}
 	return nil
 }

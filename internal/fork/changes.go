@@ -25,7 +25,7 @@ func replaced(entries []transcript.Entry, texts map[string]string) (results []tr
 	})
 	byRow = map[int64]string{}
 	for _, name := range slices.Sorted(maps.Keys(texts)) {
-		found := slices.DeleteFunc(slices.Clone(all), func(e transcript.Entry) bool { return !names(name, e, entries) })
+		found := named(name, entries, all)
 		switch {
 		case len(found) == 0:
 			return nil, nil, fmt.Errorf("no result of a tool has the row or call ID %q. Rows with results: %s", name, rowsOf(all))
@@ -50,16 +50,25 @@ func replaced(entries []transcript.Entry, texts map[string]string) (results []tr
 	return results, byRow, nil
 }
 
-// names reports whether a name means a result: its row, that of its call, or the call's ID.
-func names(name string, result transcript.Entry, entries []transcript.Entry) bool {
-	row, err := strconv.ParseInt(name, 10, 64)
-	if err != nil {
-		return name == result.Call.ID || name == result.Execution+"/"+result.Call.ID
+// named returns the results that a name means: a result's row, that of its call, or the call's ID.
+func named(name string, entries, results []transcript.Entry) (found []transcript.Entry) {
+	means := func(e transcript.Entry) bool { return name == e.Call.ID || name == e.Execution+"/"+e.Call.ID }
+	if seq, err := strconv.ParseInt(name, 10, 64); err == nil {
+		n := slices.IndexFunc(entries, func(e transcript.Entry) bool {
+			return e.Seq == seq && !e.Superseded && (e.Kind == transcript.KindCall || e.Kind == transcript.KindResult)
+		})
+		if n < 0 {
+			return nil
+		}
+		row, key := entries[n], transcript.ResultKey(entries[n].Iteration, entries[n].CallIndex())
+		means = func(e transcript.Entry) bool { return e.Scope == row.Scope && e.Key == key }
 	}
-	call := transcript.CallKey(result.Iteration, result.CallIndex())
-	return row == result.Seq || slices.ContainsFunc(entries, func(e transcript.Entry) bool {
-		return e.Seq == row && e.Scope == result.Scope && e.Key == call && !e.Superseded
-	})
+	for _, e := range results {
+		if means(e) {
+			found = append(found, e)
+		}
+	}
+	return found
 }
 
 func rowsOf(results []transcript.Entry) string {
@@ -217,6 +226,21 @@ func checkPrompt(place string, a plan.Agent, text string) error {
 	}
 	if err := prompt.Check(text); err != nil {
 		return fmt.Errorf("the prompt of %s: %w", place, err)
+	}
+	return nil
+}
+
+// MaskResults masks the texts that replace results, by their numbers, like results of their tools. mask masks a text.
+func MaskResults(p plan.Plan, f plan.Fork, texts map[int64]string, mask func(*plan.Masking, string) (string, error)) (err error) {
+	for _, g := range f.Given {
+		text, given := texts[g.Row]
+		a := p.AgentOf(g.Execution)
+		if !given || a == nil { // given to an earlier fork
+			continue
+		}
+		if texts[g.Row], err = mask(a.MaskingOf(g.Tool, nil), text); err != nil {
+			return fmt.Errorf("mask the result of row %d: %w", g.Row, err)
+		}
 	}
 	return nil
 }

@@ -104,8 +104,8 @@ type Planner interface {
 type Transcripts interface {
 	Lookup(ctx context.Context, scope transcript.Scope, key transcript.Key, w transcript.Writer) ([]transcript.Entry, error)
 	LookupReply(ctx context.Context, scope transcript.Scope, iteration int, w transcript.Writer) (transcript.Known, error)
-	// Share copies entries to a fork: of each execution those of its first iterations, up to a number. It does nothing if the fork has
-	// shared entries. The error is record.ErrChanged if there are not so many rows.
+	// Share copies entries to a fork. It does nothing if the fork has shared entries. The error is record.ErrChanged if there are more or
+	// fewer than there must be.
 	Share(ctx context.Context, sharing transcript.Sharing) error
 	// LookupSince is LookupReply with only the log from an iteration on, and the system prompt.
 	LookupSince(ctx context.Context, scope transcript.Scope, from, iteration int, w transcript.Writer) (transcript.Known, error)

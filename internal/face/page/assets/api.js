@@ -60,6 +60,8 @@ export async function call(method, path, body, signal, more) {
 }
 
 export const get = (path, signal) => call("GET", path, undefined, signal);
+export const entryAt = async (id, row, signal) =>
+  (await get(investigation(id, `/transcript?after=${row - 1}&limit=1`), signal)).entries.find((e) => e.seq === row);
 export const blob = async (path, signal) => (await answer(path, { signal })).blob();
 export const investigation = (id, rest = "") => `investigations/${encodeURIComponent(id)}${rest}`;
 export const conversation = (id, rest = "") => `conversations/${encodeURIComponent(id)}${rest}`;

@@ -1,6 +1,6 @@
 // One investigation: pending items, report, stages, agents, and their transcripts.
 import { arrange, button, foreign, h, put, reveal, words } from "./dom.js";
-import { get, investigation as pathOf, patiently, stream } from "./api.js";
+import { entryAt, get, investigation as pathOf, patiently, stream } from "./api.js";
 import { baseOf, chainOf, Drawing, inARow, liveChain, waysOf } from "./graph.js";
 import { Waits } from "./waits.js";
 import { Head } from "./head.js";
@@ -212,6 +212,7 @@ class Investigation {
   async showAt(entry) {
     this.asOf = entry;
     if (!this.record) return; // shown once it is there
+    this.asked = entry && this.timeline.waitsAt(new Date(entry.at));
     this.told.hidden = Boolean(entry);
     await Promise.all([...this.panes.values()].map((pane) => pane.endAt(entry?.seq)));
     if (this.asOf !== entry) return;
@@ -220,10 +221,9 @@ class Investigation {
     this.draw();
     if (!entry) return;
     if (executions.has(entry.execution)) this.open(entry);
-    const waits = this.timeline.waitsAt(new Date(entry.at));
     this.moment.tell([
-      ...[...executions.values()].map(({ name, status }) => [name, waits.get(name) || words(status), this.pane(name).conclusion]),
-      ...(waits.has("") ? [["", waits.get("")]] : []),
+      ...[...executions.values()].map(({ name, status }) => [name, this.asked.get(name) || words(status), this.pane(name).conclusion]),
+      ...(this.asked.has("") ? [["", this.asked.get("")]] : []),
     ]);
   }
 
@@ -246,7 +246,7 @@ class Investigation {
 
   // waits returns waiting_approval or waiting_answer if a stage or agent waits for a person, else an empty string.
   waits(name) {
-    if (this.asOf) return this.timeline.waitsAt(new Date(this.asOf.at)).has(name) ? "waiting_approval" : "";
+    if (this.asOf) return this.asked?.has(name) ? "waiting_approval" : "";
     const mine = ({ approval, question }) =>
       approval ? approval.execution === name || stageOf(approval.execution, this.executions) === name : question.stage === name;
     const found = this.waiting.find(mine);
@@ -357,9 +357,9 @@ class Investigation {
 
   // goTo shows the entry with a number, once its agent is known.
   async goTo(row) {
-    const { entries } = await get(pathOf(this.id, `/transcript?after=${row - 1}&limit=1`), this.signal).catch(() => ({ entries: [] }));
-    if (entries[0]?.seq !== row) return;
-    this.wanted = entries[0];
+    const entry = await entryAt(this.id, row, this.signal).catch(() => {});
+    if (!entry) return;
+    this.wanted = entry;
     this.draw();
   }
 

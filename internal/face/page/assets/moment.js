@@ -1,7 +1,7 @@
 // The slider over the rows of the transcript: what was known at a moment, and who was waited for.
 import { gist } from "./calls.js";
 import { button, clock, foreign, h, put, reveal } from "./dom.js";
-import { get, investigation as pathOf } from "./api.js";
+import { entryAt } from "./api.js";
 
 const pause = 80; // ms; the row is loaded when the slider has not moved for so long
 
@@ -47,9 +47,9 @@ export class Moment {
   }
 
   async read(row) {
-    const { entries } = await get(pathOf(this.id, `/transcript?after=${row - 1}&limit=1`), this.signal);
-    if (row !== this.row || entries[0]?.seq !== row) return; // the slider has moved
-    this.entry = entries[0];
+    const entry = await entryAt(this.id, row, this.signal);
+    if (row !== this.row || !entry) return; // the slider has moved
+    this.entry = entry;
     this.draw();
     this.chosen(this.entry);
   }

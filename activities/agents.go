@@ -51,7 +51,7 @@ func (a *Activities) PlanResult(ctx context.Context, in job.PlanResultIn) (job.G
 // that fits the model, streams the reply, and appends the reply with everything that precedes it in this iteration. A
 // reply that is already stored is returned without a call. As a local activity, it is used for quick models.
 func (a *Activities) Generate(ctx context.Context, in job.GenerateIn) (job.GenerateOut, error) {
-	return modelcall.Generate(ctx, a.worker(), in)
+	return modelcall.Generate(ctx, a.worker(), &in)
 }
 
 // Unanswered records the prompt of an agent's first call that no model has answered or will answer. It takes no mail,

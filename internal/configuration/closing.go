@@ -56,15 +56,18 @@ func (c *content) said(k closing, chain string) (said config.Closing, levels []l
 	return said, levels, from
 }
 
-// closing returns the work of a chain's closing agent, enabled or not.
-func (c *content) closing(k closing, chain string) (w work, enabled bool) {
+// closing returns the work of a chain's closing agent if the chain enables it. If always is set, it does so for every chain.
+func (c *content) closing(k closing, chain string, always bool) (w work, ok bool) {
 	said, levels, _ := c.said(k, chain)
+	if !always && !value(said.Enabled) {
+		return work{}, false
+	}
 	w = c.work(said.Agent, said.Agent, chain, levels...)
 	if backend := c.backendOf(w, len(levels)); backend != w.Backend {
 		fitting := level{settings: settings{Backend: backend}, rule: "a provider of its own"}
 		w = c.work(said.Agent, said.Agent, chain, slices.Insert(levels, len(levels)-1, fitting)...)
 	}
-	return w, value(said.Enabled)
+	return w, true
 }
 
 // backendOf returns the backend of a closing agent. If the agent has its own provider but no backend, it keeps the
@@ -84,7 +87,7 @@ func (c *content) chainWork(chain string) (all []work) {
 		all = append(all, c.allWork(chain, i)...)
 	}
 	for _, k := range []closing{summing, scoring, learns} {
-		if w, enabled := c.closing(k, chain); enabled {
+		if w, ok := c.closing(k, chain, false); ok {
 			all = append(all, w)
 		}
 	}
@@ -99,8 +102,8 @@ const (
 
 // summary returns the stage that summarises, or nil. A check always has one, because its summary is the verdict.
 func (r *resolver) summary(chain string, check bool) *plan.Stage {
-	w, enabled := r.closing(summing, chain)
-	if !enabled && !check {
+	w, ok := r.closing(summing, chain, check)
+	if !ok {
 		return nil
 	}
 	out := r.agent(w)
@@ -115,8 +118,8 @@ func (r *resolver) summary(chain string, check bool) *plan.Stage {
 // scoring returns the scoring stage. If now is set, it does so even for a chain that does not enable scoring, because a
 // score was requested.
 func (r *resolver) scoring(chain string, now bool) *plan.Stage {
-	w, enabled := r.closing(scoring, chain)
-	if !enabled && !now {
+	w, ok := r.closing(scoring, chain, now)
+	if !ok {
 		return nil
 	}
 	return &plan.Stage{Name: plan.ScoringName, SuccessPolicy: plan.SuccessAny, Agents: []plan.Agent{r.agent(w)}}
@@ -124,8 +127,8 @@ func (r *resolver) scoring(chain string, now bool) *plan.Stage {
 
 // learning returns the stage that learns from the investigations of a chain, or nil.
 func (r *resolver) learning(chain string) *plan.Stage {
-	w, enabled := r.closing(learns, chain)
-	if !enabled {
+	w, ok := r.closing(learns, chain, false)
+	if !ok {
 		return nil
 	}
 	out := r.agent(w)
@@ -138,7 +141,7 @@ func (r *resolver) learning(chain string) *plan.Stage {
 func (c *Config) VirtualJudge(chain string) (names []string) {
 	c = c.alone(chain)
 	if _, known := c.AgentChains[chain]; known {
-		if w, _ := c.closing(scoring, chain); isVirtual(&w.def) {
+		if w, _ := c.closing(scoring, chain, true); isVirtual(&w.def) {
 			names = append(names, w.definition)
 		}
 	}
@@ -173,8 +176,8 @@ func (k closing) check(p path, v *validator, block config.Closing) {
 func (v *view) closings(chain string, out *config.Chain) {
 	// any order: paths differ
 	for k, block := range closingBlocks(out) {
-		w, enabled := v.source.closing(k, chain)
-		if !enabled {
+		w, ok := v.source.closing(k, chain, false)
+		if !ok {
 			continue
 		}
 		_, _, from := v.source.said(k, chain)

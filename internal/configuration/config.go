@@ -7,6 +7,7 @@ import (
 	"embed"
 	"maps"
 	"slices"
+	"sync"
 
 	"github.com/joho/godotenv"
 
@@ -38,6 +39,8 @@ type content struct {
 	made map[string]virtual.Agent
 	// runbookFiles are the files that runbooks name, by path.
 	runbookFiles map[string]runbookFile
+	// usedBy keeps what uses returned for each chain in a plan.
+	usedBy *sync.Map
 }
 
 // Source says where a configuration comes from.
@@ -115,6 +118,7 @@ type loader struct{ *Config }
 func read(files []strict.File, env Env, r *strict.Report) *Config {
 	c := &Config{content{
 		env: env, report: r, models: map[string]string{}, descriptors: map[string]bool{}, made: map[string]virtual.Agent{},
+		usedBy: &sync.Map{},
 	}}
 	strict.Decode(&c.content.Config, slices.DeleteFunc(slices.Clone(files), isDotenv), strict.Variables{Lookup: env, Kept: sessionID}, r)
 	return c

@@ -46,7 +46,7 @@ func validateMemory(m config.Memory, p path, v *validator) {
 		v.Errorf(entryPath("agents", learns.standard), "has type %q, but memory needs an agent of type %q", row.Name, learns.kind)
 	}
 	for chain := range v.AgentChains {
-		if _, scored := v.closing(scoring, chain); scored {
+		if _, scored := v.closing(scoring, chain, false); scored {
 			return
 		}
 	}

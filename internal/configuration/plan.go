@@ -150,13 +150,17 @@ func (r *resolver) chainFor(req agent.Request) (string, error) {
 // and of a provider that only a request names.
 func (r *resolver) requireVariables(chain, descriptor string) {
 	if len(r.report.Unset) == 0 {
-		return // the common case; finding what a chain uses is slow
+		return
 	}
-	used := r.uses(chain)
+	kept, known := r.usedBy.Load(chain)
+	if !known { // finding what a chain uses is slow
+		kept, _ = r.usedBy.LoadOrStore(chain, r.uses(chain))
+	}
+	used := kept.(map[string]bool)
 	provider, _, _ := strings.Cut(descriptor, ":")
-	used[entryPath("llm_providers", provider).Text] = true
+	requested := entryPath("llm_providers", provider).Text
 	for _, u := range r.report.Unset {
-		if used[u.Path.Entry] && r.served(u.Path) {
+		if (used[u.Path.Entry] || u.Path.Entry == requested) && r.served(u.Path) {
 			r.problems = append(r.problems, fmt.Sprintf("%s: variable %s is not set", u.Path.Text, u.Name))
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/inquest-dev/inquest/config"
 	"github.com/inquest-dev/inquest/internal/agent"
@@ -118,7 +119,7 @@ func (c *Config) fork() *Config {
 	out := *c
 	out.Agents, out.LLMProviders, out.AgentChains = maps.Clone(c.Agents), maps.Clone(c.LLMProviders), maps.Clone(c.AgentChains)
 	out.models, out.descriptors, out.made = maps.Clone(c.models), maps.Clone(c.descriptors), maps.Clone(c.made)
-	out.report = c.report.Fork()
+	out.report, out.usedBy = c.report.Fork(), &sync.Map{}
 	return &out
 }
 

@@ -96,7 +96,7 @@ type OnDelta = func(Delta)
 // request that could not be sent. If a response comes with an error, only its usage is used. The driver passes the text
 // that it reads to onDelta. The guard removes thinking that a model has written into the text and, if the dialect says
 // that the server leaves them there, calls.
-func (g Guard) Call(ctx context.Context, req Request, onDelta func(Delta), call Call) (Response, error) {
+func (g *Guard) Call(ctx context.Context, req Request, onDelta func(Delta), call Call) (Response, error) {
 	key, err := g.key()
 	if err != nil {
 		return Response{}, g.failure(ctx, ctx, err, key, agent.Usage{})
@@ -120,7 +120,7 @@ func (g Guard) Call(ctx context.Context, req Request, onDelta func(Delta), call 
 
 // key returns the key. It refuses a key that a header cannot hold, because net/http would report that like a lost
 // connection.
-func (g Guard) key() (string, error) {
+func (g *Guard) key() (string, error) {
 	key, err := g.APIKey()
 	if err != nil {
 		return "", &Error{Kind: ErrNoKey, Message: err.Error()}
@@ -136,7 +136,7 @@ func (g Guard) key() (string, error) {
 }
 
 // failure converts an error to the error of a client.
-func (g Guard) failure(ctx, watched context.Context, err error, key string, used agent.Usage) error {
+func (g *Guard) failure(ctx, watched context.Context, err error, key string, used agent.Usage) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}

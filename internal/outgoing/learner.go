@@ -38,35 +38,46 @@ func keyOf(t llm.Tool) toolKey { return sha256.Sum256([]byte(t.Name + "\x00" + s
 // maxLessons is how often one request is sent again.
 const maxLessons = 16
 
+// sender makes one request.
+type sender func(*llm.Request, agent.Dialect) (llm.Response, error)
+
 // Send sends a request in the dialect of the model's server; planned is the dialect in the plan. If the server's
 // refusal reveals a new rule, Send sends the changed request at once. Later requests for the model follow the rule only
 // if the changed request succeeded, because the text may mean something else. The reply names the omitted parts.
-func (l *Learner) Send(planned agent.Dialect, req llm.Request,
-	send func(llm.Request, agent.Dialect) (llm.Response, error)) (llm.Response, error) {
-	known := learned{dialect: planned}
+func (l *Learner) Send(planned agent.Dialect, req *llm.Request, send sender) (llm.Response, error) {
+	known := &learned{dialect: planned}
 	if earlier, ok := l.models.Load(req.Model); ok {
-		known = earlier.(learned)
+		known = earlier.(*learned)
 	}
-	sent := known.request(req)
-	out, err := send(sent, known.dialect)
-	for range maxLessons {
-		if !refuses(err) {
-			break
-		}
-		next, ok := known.learn(err.Error(), req, sent)
-		changed := next.request(req)
-		if !ok || reflect.DeepEqual(changed, sent) && !(next.dialect.Alternates && hasImages(req)) {
-			break
-		}
-		known, sent = next, changed
-		if out, err = send(sent, known.dialect); err == nil {
-			l.models.Store(req.Model, known)
-		}
+	out, err := send(known.request(req), known.dialect)
+	if refuses(err) {
+		known, err = l.again(known, req, send, &out, err)
 	}
 	if err == nil {
 		out.Omitted = known.omitted(req, planned)
 	}
 	return out, withWindow(err)
+}
+
+// again sends a request that the server has refused, changed by what each refusal reveals. It is a function of its own because thousands
+// of requests may be waiting in Send, with all its variables on their stacks.
+func (l *Learner) again(known *learned, req *llm.Request, send sender, out *llm.Response, err error) (*learned, error) {
+	sent := known.request(req)
+	for range maxLessons {
+		next, ok := known.learn(err.Error(), req, sent)
+		changed := next.request(req)
+		if !ok || reflect.DeepEqual(changed, sent) && !(next.dialect.Alternates && hasImages(req)) {
+			break
+		}
+		known, sent = &next, changed
+		if *out, err = send(sent, known.dialect); err == nil {
+			l.models.Store(req.Model, known)
+		}
+		if !refuses(err) {
+			break
+		}
+	}
+	return known, err
 }
 
 // refusing are the statuses of servers that read the request and refused a part of it. Templates of open models fail with 500, and
@@ -79,23 +90,25 @@ func refuses(err error) bool {
 	return ok && slices.Contains(refusing, refused.Status)
 }
 
-func hasImages(req llm.Request) bool {
+func hasImages(req *llm.Request) bool {
 	return slices.ContainsFunc(req.Messages, func(m agent.Message) bool { return len(m.Images) > 0 })
 }
 
 // request returns the request in the form that the server accepts.
-func (l learned) request(req llm.Request) llm.Request {
+func (l *learned) request(asked *llm.Request) *llm.Request {
+	req := *asked
 	if len(l.refused) > 0 {
 		refused := func(t llm.Tool) bool { return l.refused[keyOf(t)] != "" }
 		req.Tools = slices.DeleteFunc(slices.Clone(req.Tools), refused)
 		req.Withheld = slices.DeleteFunc(slices.Clone(req.Withheld), refused)
 	}
 	req.Omit = l.fields
-	return Request(req, l.dialect)
+	req = Request(req, l.dialect)
+	return &req
 }
 
 // learn returns the rules known after a refusal. ok is false if its text reveals nothing new.
-func (l learned) learn(words string, req, sent llm.Request) (_ learned, ok bool) {
+func (l learned) learn(words string, req, sent *llm.Request) (_ learned, ok bool) {
 	if l.dialect, ok = Learn(l.dialect, words); ok {
 		return l, true
 	}
@@ -159,7 +172,7 @@ func refusedTools(words string, sent []llm.Tool) (names []string) {
 
 // omitted returns the parts that a request omits because the server refused them, beyond those that the plan's dialect
 // omits.
-func (l learned) omitted(req llm.Request, planned agent.Dialect) (out []llm.Omission) {
+func (l *learned) omitted(req *llm.Request, planned agent.Dialect) (out []llm.Omission) {
 	tools := req.Tools
 	if len(tools) == 0 {
 		tools = req.Withheld

@@ -31,7 +31,7 @@ func TestRefusedTools(t *testing.T) {
 	} {
 		var learner outgoing.Learner
 		var asked []string
-		send := func(req llm.Request, _ agent.Dialect) (llm.Response, error) {
+		send := func(req *llm.Request, _ agent.Dialect) (llm.Response, error) {
 			var names []string
 			for _, offered := range req.Tools {
 				names = append(names, offered.Name)
@@ -48,7 +48,7 @@ func TestRefusedTools(t *testing.T) {
 			return llm.Response{}, nil
 		}
 		req := llm.Request{Model: "m", Tools: []llm.Tool{{Name: "a"}, {Name: "b"}, {Name: "c.d"}}}
-		out, err := learner.Send(agent.Dialect{}, req, send)
+		out, err := learner.Send(agent.Dialect{}, &req, send)
 		if len(refused) == 0 {
 			if err == nil || len(asked) != 1 {
 				t.Errorf("%s: %v, asked for %q", refusal, err, asked)
@@ -65,12 +65,12 @@ func TestRefusedTools(t *testing.T) {
 		if diff := cmp.Diff(refused, left); diff != "" || err != nil {
 			t.Errorf("%s: %v, omitted (-want +got):\n%s", refusal, err, diff)
 		}
-		later, err := learner.Send(agent.Dialect{}, req, send)
+		later, err := learner.Send(agent.Dialect{}, &req, send)
 		if len(asked) != 3 || asked[1] != asked[2] || err != nil || len(later.Omitted) != len(out.Omitted) {
 			t.Errorf("%s: %v, asked for %q, omitted %v", refusal, err, asked, later.Omitted)
 		}
 		req.Tools = []llm.Tool{{Name: "b", Schema: json.RawMessage(`{"type":"object","properties":{"new":{}}}`)}}
-		if _, err := learner.Send(agent.Dialect{}, req, send); err == nil && refused[0] == "b" && asked[len(asked)-2] != "b" {
+		if _, err := learner.Send(agent.Dialect{}, &req, send); err == nil && refused[0] == "b" && asked[len(asked)-2] != "b" {
 			t.Errorf("%s: a tool with another schema is not offered again: %q", refusal, asked)
 		}
 	}
@@ -96,11 +96,11 @@ func TestLearnedRequest(t *testing.T) {
 	} {
 		var learner outgoing.Learner
 		asked := 0
-		out, err := learner.Send(agent.Dialect{}, full, func(req llm.Request, _ agent.Dialect) (llm.Response, error) {
+		out, err := learner.Send(agent.Dialect{}, &full, func(req *llm.Request, _ agent.Dialect) (llm.Response, error) {
 			if asked++; asked == 1 {
 				return llm.Response{}, fmt.Errorf("ask: %w", &llm.Error{Kind: llm.ErrInvalidRequest, Status: 400, Message: refusal})
 			}
-			if !want(req) {
+			if !want(*req) {
 				return llm.Response{}, errors.New("the request is not changed")
 			}
 			return llm.Response{}, nil

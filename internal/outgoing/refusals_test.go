@@ -59,7 +59,7 @@ func TestWindows(t *testing.T) {
 	} {
 		refused := refusal(500, words)
 		var learner outgoing.Learner
-		_, err := learner.Send(agent.Dialect{}, llm.Request{}, func(llm.Request, agent.Dialect) (llm.Response, error) {
+		_, err := learner.Send(agent.Dialect{}, &llm.Request{}, func(*llm.Request, agent.Dialect) (llm.Response, error) {
 			return llm.Response{}, refused
 		})
 		if !errors.Is(err, llm.ErrContextTooLong) || refused.Window != want.window || refused.Prompt != want.prompt {
@@ -72,7 +72,7 @@ func TestWindows(t *testing.T) {
 	} {
 		refused := refusal(500, other)
 		var learner outgoing.Learner
-		_, err := learner.Send(agent.Dialect{}, llm.Request{}, func(llm.Request, agent.Dialect) (llm.Response, error) {
+		_, err := learner.Send(agent.Dialect{}, &llm.Request{}, func(*llm.Request, agent.Dialect) (llm.Response, error) {
 			return llm.Response{}, refused
 		})
 		if errors.Is(err, llm.ErrContextTooLong) || refused.Window != 0 {
@@ -117,8 +117,8 @@ func TestUnknownFields(t *testing.T) {
 		var learner outgoing.Learner
 		var asked []llm.Request
 		full := llm.Request{Temperature: &warm}
-		out, err := learner.Send(agent.Dialect{}, full, func(req llm.Request, _ agent.Dialect) (llm.Response, error) {
-			if asked = append(asked, req); len(asked) == 1 {
+		out, err := learner.Send(agent.Dialect{}, &full, func(req *llm.Request, _ agent.Dialect) (llm.Response, error) {
+			if asked = append(asked, *req); len(asked) == 1 {
 				return llm.Response{}, refusal(400, words)
 			}
 			return llm.Response{}, nil
@@ -160,7 +160,7 @@ func TestRefusalsByStatus(t *testing.T) {
 		req := llm.Request{Messages: []agent.Message{{Role: agent.User, Content: "a"}, {Role: agent.User, Content: "b"}}}
 		var learner outgoing.Learner
 		asked := 0
-		out, err := learner.Send(agent.Dialect{}, req, func(sent llm.Request, _ agent.Dialect) (llm.Response, error) {
+		out, err := learner.Send(agent.Dialect{}, &req, func(sent *llm.Request, _ agent.Dialect) (llm.Response, error) {
 			if asked++; len(sent.Messages) > 1 {
 				return llm.Response{}, refusal(tt.status, tt.words)
 			}

@@ -61,11 +61,11 @@ func (p place) in(levels int) place { return place{p.refs, p.depth + levels} }
 // leaf reports whether a part is too deep to have parts: there is only room for one more level and a list in it.
 func (p place) leaf() bool { return p.depth > maxDepth-2 }
 
-// Schema rewrites the schema of a tool's arguments. The result has no keys but type, properties and required, as
+// rewriteSchema rewrites the schema of a tool's arguments. The result has no keys but type, properties and required, as
 // Amazon Nova demands of the outermost schema; notes say what these cannot. The error says why no server would
 // accept the schema.
 // https://docs.aws.amazon.com/nova/latest/userguide/prompting-tool-troubleshooting.html
-func Schema(original json.RawMessage, to agent.SchemaForm) (out json.RawMessage, notes []string, err error) {
+func rewriteSchema(original json.RawMessage, to agent.SchemaForm) (out json.RawMessage, notes []string, err error) {
 	defer func() { // a third party wrote the schema, and a failure must not affect other tools
 		if recover() != nil {
 			err = errors.New("its schema cannot be rewritten")
@@ -90,7 +90,7 @@ func Schema(original json.RawMessage, to agent.SchemaForm) (out json.RawMessage,
 	return out, notes, err
 }
 
-// rewritten is Schema with a limit on the number of parts, after which references are left open.
+// rewritten is rewriteSchema with a limit on the number of parts, after which references are left open.
 func rewritten(original json.RawMessage, document any, to agent.SchemaForm, parts int) (json.RawMessage, []string, error) {
 	var notes []string
 	r := rewriter{form: forms[to], root: document, limit: parts}

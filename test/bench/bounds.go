@@ -67,7 +67,7 @@ func (r *report) judge() {
 		atMost(1.1, r.SickRatio, "duration beside a sick conversation ÷ without it, %d at a time", healthyRuns)
 	}
 	if r.Resident > 0 {
-		atMost(200, float64(r.Resident)/(1<<10), "KB of memory for each of %d that run", r.Residents)
+		atMost(240, float64(r.Resident)/(1<<10), "KB of memory for each of %d that run", r.Residents)
 	}
 }
 

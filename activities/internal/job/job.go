@@ -62,12 +62,14 @@ func (j *Job) Stage() plan.Stage {
 	return stage
 }
 
-// Provider returns the agent's n-th provider; zero if the agent uses no model.
-func (j *Job) Provider(n int) plan.Provider {
+var noProvider plan.Provider
+
+// Provider returns the agent's n-th provider, which must not be changed; a zero one if the agent uses no model.
+func (j *Job) Provider(n int) *plan.Provider {
 	if len(j.Agent.Providers) == 0 {
-		return plan.Provider{}
+		return &noProvider
 	}
-	return j.Agent.Providers[min(max(n, 0), len(j.Agent.Providers)-1)]
+	return &j.Agent.Providers[min(max(n, 0), len(j.Agent.Providers)-1)]
 }
 
 // ShownNotes masks what people wrote in the notes, for models and code.
@@ -126,7 +128,7 @@ func (j *Job) Started(ctx context.Context) time.Time {
 }
 
 // Begin records that the execution is running, and the provider that it asks first.
-func (j *Job) Begin(ctx context.Context, provider plan.Provider) error {
+func (j *Job) Begin(ctx context.Context, provider *plan.Provider) error {
 	starts := j.Execution(provider)
 	starts.StartedAt = j.Started(ctx)
 	if err := j.Records.StartExecution(ctx, starts, j.Writer.RunID); err != nil {
@@ -136,7 +138,7 @@ func (j *Job) Begin(ctx context.Context, provider plan.Provider) error {
 }
 
 // Execution is the record of an execution that begins.
-func (j *Job) Execution(provider plan.Provider) record.Execution {
+func (j *Job) Execution(provider *plan.Provider) record.Execution {
 	return record.Execution{
 		Investigation: j.Ref.Investigation, Name: j.Ref.Execution, Stage: j.Ref.StageRun(),
 		Agent: j.Agent.Definition, Type: j.Row.Name, LLMBackend: j.Agent.LLMBackend, Provider: provider.Name,

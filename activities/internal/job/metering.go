@@ -36,7 +36,7 @@ func Count(ctx context.Context, counter string, tags ...string) {
 
 // Meter counts a model call's usage. Input and output are totals; the other kinds of tokens are parts of them. If a
 // reply is lost and requested again, it counts twice, because it is paid for twice.
-func Meter(ctx context.Context, p plan.Provider, used agent.Usage) {
+func Meter(ctx context.Context, p *plan.Provider, used agent.Usage) {
 	handler := activity.GetMetricsHandler(ctx).WithTags(map[string]string{"provider": p.Name, "model": p.Model})
 	handler.Counter(metricCalls).Inc(int64(used.ModelCalls))
 	for kind, tokens := range map[string]int{

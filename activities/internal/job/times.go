@@ -34,7 +34,7 @@ const maxKnownTimes = 1000
 
 // TimesOf returns the key of a model's times, which are stored beside those of tools. It cannot be the name of a tool: those
 // contain a dot or no space.
-func TimesOf(p plan.Provider) string { return "model " + p.Name + " " + p.Model }
+func TimesOf(p *plan.Provider) string { return "model " + p.Name + " " + p.Model }
 
 // knownTimes holds a worker's knowledge of how long tools and models take.
 type knownTimes struct {

@@ -25,7 +25,7 @@ type trouble struct {
 }
 
 // Failed counts a failed call. A refusal because of the content is not the provider's fault and does not count.
-func (t *troubles) Failed(log *slog.Logger, p plan.Provider, by circuit.Conversation, errorType string, err error) {
+func (t *troubles) Failed(log *slog.Logger, p *plan.Provider, by circuit.Conversation, errorType string, err error) {
 	if ContentError(errorType) {
 		return
 	}
@@ -55,7 +55,7 @@ func (t *troubles) Failed(log *slog.Logger, p plan.Provider, by circuit.Conversa
 }
 
 // Answered records a call that was answered. An answer to another conversation says nothing about a single one that failed.
-func (t *troubles) Answered(log *slog.Logger, p plan.Provider, by circuit.Conversation) {
+func (t *troubles) Answered(log *slog.Logger, p *plan.Provider, by circuit.Conversation) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	key := circuit.Key{Provider: p.Name, Model: p.Model}

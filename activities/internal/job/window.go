@@ -86,10 +86,10 @@ type learnedWindow struct {
 	at time.Time
 }
 
-func windowKey(p plan.Provider) windowOf { return windowOf{p.Name, p.BaseURL, p.Model} }
+func windowKey(p *plan.Provider) windowOf { return windowOf{p.Name, p.BaseURL, p.Model} }
 
 // Of returns the window of a provider's model; zero if it is unknown.
-func (w *windows) Of(p plan.Provider) Window {
+func (w *windows) Of(p *plan.Provider) Window {
 	known, _ := w.known.Load(windowKey(p))
 	if learned, ok := known.(learnedWindow); ok && time.Since(learned.at) < windowValid {
 		return learned.Window
@@ -98,6 +98,6 @@ func (w *windows) Of(p plan.Provider) Window {
 }
 
 // Learn records a window in which the server has accepted a request.
-func (w *windows) Learn(p plan.Provider, window Window) {
+func (w *windows) Learn(p *plan.Provider, window Window) {
 	w.known.Store(windowKey(p), learnedWindow{window, time.Now()})
 }

@@ -48,21 +48,21 @@ func TestWindowsExpire(t *testing.T) {
 		elsewhere.BaseURL, other.Model = "http://b/v1", "n"
 		small := Window{Tokens: 8192, Named: true}
 		var known windows
-		known.Learn(here, small)
+		known.Learn(&here, small)
 		for name, tt := range map[string]struct {
 			provider plan.Provider
 			want     Window
 		}{"here": {here, small}, "another address": {elsewhere, Window{}}, "another model": {other, Window{}}} {
-			if got := known.Of(tt.provider); got != tt.want {
+			if got := known.Of(&tt.provider); got != tt.want {
 				t.Errorf("%s: %+v, want %+v", name, got, tt.want)
 			}
 		}
 		time.Sleep(59 * time.Minute)
-		if got := known.Of(here); got != small {
+		if got := known.Of(&here); got != small {
 			t.Errorf("after 59 minutes: %+v", got)
 		}
 		time.Sleep(2 * time.Minute)
-		if got := known.Of(here); got != (Window{}) {
+		if got := known.Of(&here); got != (Window{}) {
 			t.Errorf("after an hour: %+v", got)
 		}
 	})

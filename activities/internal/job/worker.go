@@ -246,12 +246,12 @@ type refusedSchemas struct{ known sync.Map } // keys: schemaOf; values unused
 type schemaOf struct{ provider, model, schema string }
 
 // Has reports whether the provider has refused the schema.
-func (r *refusedSchemas) Has(p plan.Provider, c plan.Contract) bool {
+func (r *refusedSchemas) Has(p *plan.Provider, c plan.Contract) bool {
 	_, ok := r.known.Load(schemaOf{p.Name, p.Model, string(c.Schema)})
 	return ok
 }
 
 // Add records that the provider has refused the schema.
-func (r *refusedSchemas) Add(p plan.Provider, c plan.Contract) {
+func (r *refusedSchemas) Add(p *plan.Provider, c plan.Contract) {
 	r.known.Store(schemaOf{p.Name, p.Model, string(c.Schema)}, nil)
 }

@@ -19,7 +19,7 @@ import (
 // briefing holds the material of one model call: prompts, other agents' results, memory. It changes nothing.
 type briefing struct {
 	*job.Job
-	in job.GenerateIn
+	in *job.GenerateIn
 }
 
 func (g *briefing) promptData(ctx context.Context, missing map[string]string) (prompt.Data, error) {

@@ -34,7 +34,7 @@ type permit struct {
 
 // permitFor waits for the agent's turn to call a model, or returns an error if the model's circuit is open. other reports
 // that there is another model to fall back on, so this call can be skipped.
-func permitFor(ctx context.Context, j *job.Job, p plan.Provider, other bool) (*permit, error) {
+func permitFor(ctx context.Context, j *job.Job, p *plan.Provider, other bool) (*permit, error) {
 	leave := &permit{
 		Worker: j.Worker, key: circuit.Key{Provider: p.Name, Model: p.Model}, done: func() {},
 		by: circuit.Conversation{Investigation: j.Ref.Investigation, Execution: j.Ref.Execution},
@@ -92,7 +92,7 @@ func (l *permit) ask(ctx context.Context) error {
 
 // openCircuit is the error of a call that was not made. Workflows that began before circuits existed treat it as an
 // unavailable model, and wait as well.
-func openCircuit(p plan.Provider, v circuit.Verdict) error {
+func openCircuit(p *plan.Provider, v circuit.Verdict) error {
 	kind := llm.ErrUnavailable
 	if v.Open.Last.Limited {
 		kind = llm.ErrRateLimited

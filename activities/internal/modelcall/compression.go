@@ -72,7 +72,7 @@ const maxNarrowings = 8
 
 // askFitting asks for the reply to a request. If the server refuses the request as too long, askFitting learns the window and makes
 // the request again with a shorter view of the conversation. If no view fits, it returns the refusal.
-func (g *generation) askFitting(ctx context.Context, leave *permit, client llm.Client, request llm.Request, stored []transcript.Entry) (
+func (g *generation) askFitting(ctx context.Context, leave *permit, client llm.Client, request *llm.Request, stored []transcript.Entry) (
 	llm.Response, error) {
 	tools := slices.Concat(request.Tools, request.Withheld)
 	reply, err := g.ask(ctx, leave, client, request)

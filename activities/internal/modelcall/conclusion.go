@@ -13,7 +13,7 @@ import (
 )
 
 // lookBack finds the text that replaces a missing conclusion: the text beside the model's last calls, or its reasoning.
-func (g *generation) lookBack(out *job.GenerateOut, log, reply []transcript.Entry) {
+func (g *briefing) lookBack(out *job.GenerateOut, log, reply []transcript.Entry) {
 	all := slices.Clone(log)
 	for _, e := range reply {
 		if !slices.ContainsFunc(all, func(known transcript.Entry) bool { return known.Key == e.Key }) {

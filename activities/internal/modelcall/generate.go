@@ -22,7 +22,7 @@ import (
 )
 
 // Generate is the activity Generate.
-func Generate(ctx context.Context, a *job.Worker, in job.GenerateIn) (job.GenerateOut, error) {
+func Generate(ctx context.Context, a *job.Worker, in *job.GenerateIn) (job.GenerateOut, error) {
 	ctx, stop := a.Attend(ctx)
 	defer stop()
 	key := fmt.Sprint(in.Ref.Execution, "/", in.Iteration, "/try ", in.Try, "/", in.Question())
@@ -32,8 +32,8 @@ func Generate(ctx context.Context, a *job.Worker, in job.GenerateIn) (job.Genera
 	})
 }
 
-func makeReply(ctx context.Context, a *job.Worker, in job.GenerateIn) (job.GenerateOut, error) {
-	stop, err := a.LeaveTrace(ctx, in)
+func makeReply(ctx context.Context, a *job.Worker, in *job.GenerateIn) (job.GenerateOut, error) {
+	stop, err := a.LeaveTrace(ctx, *in)
 	if err != nil {
 		return job.GenerateOut{}, err
 	}
@@ -44,41 +44,54 @@ func makeReply(ctx context.Context, a *job.Worker, in job.GenerateIn) (job.Gener
 	}
 	g := generation{briefing: briefing{Job: j, in: in}}
 	g.Writer = in.Writer(g.Writer)
+	log, reply, err := g.reply(ctx)
+	var out job.GenerateOut
+	if err == nil {
+		out, err = g.outcome(ctx, log, reply)
+	}
+	return out, job.StoreFailure(job.Ended(ctx, err))
+}
+
+// reply returns the log before the call, and the entries of the reply, which it requests unless they are stored.
+func (g *generation) reply(ctx context.Context) (log, reply []transcript.Entry, err error) {
 	known, err := g.lookUp(ctx)
-	entries := known.Step
-	if err == nil && entries == nil {
+	stored := known.Step != nil
+	if err == nil && !stored {
 		err = g.RequireSeen(ctx, known.Log)
 	}
 	if err == nil {
-		err = g.RequireShared(in.Iteration, entries != nil)
+		err = g.RequireShared(g.in.Iteration, stored)
 	}
-	if err == nil && entries == nil && activity.GetInfo(ctx).ScheduledTime.Before(a.Held) {
-		err = job.Final(job.ErrorWorkerCannot, errRestored)
+	if err != nil || stored {
+		return known.Log, known.Step, err
 	}
-	if err == nil && entries == nil {
-		if g.awaited(ctx, known.Log) {
-			return job.GenerateOut{}, job.UnderWayElsewhere()
-		}
-		entries, err = g.run(ctx, known)
-		g.Learn(ctx, job.TimesOf(g.provider()), g.provider().QuickUnder, g.timing)
+	if activity.GetInfo(ctx).ScheduledTime.Before(g.Held) {
+		return nil, nil, job.Final(job.ErrorWorkerCannot, errRestored)
 	}
-	var out job.GenerateOut
-	if err == nil {
-		out, err = toolcall.Calls{Job: g.Job}.Judged(ctx, entries)
+	if g.awaited(ctx, known.Log) {
+		return nil, nil, job.UnderWayElsewhere()
 	}
-	if err == nil && out.Empty {
-		g.lookBack(&out, known.Log, entries)
-	}
+	reply, err = g.run(ctx, known)
+	g.Learn(ctx, job.TimesOf(g.provider()), g.provider().QuickUnder, g.timing)
+	return known.Log, reply, err
+}
+
+// outcome summarises the entries of a reply for the workflow.
+func (g *generation) outcome(ctx context.Context, log, reply []transcript.Entry) (job.GenerateOut, error) {
+	out, err := toolcall.Calls{Job: g.Job}.Judged(ctx, reply)
 	if err != nil {
-		return job.GenerateOut{}, job.StoreFailure(job.Ended(ctx, err))
+		return job.GenerateOut{}, err
+	}
+	if out.Empty {
+		g.lookBack(&out, log, reply)
 	}
 	out.Quick = g.Quick(ctx, job.TimesOf(g.provider()), g.provider().QuickUnder)
-	if len(entries) > 0 {
-		out.Kept, out.Other = entries[0].Writer != g.Writer, in.IsOther(entries[0])
+	if len(reply) > 0 {
+		out.Kept, out.Other = reply[0].Writer != g.Writer, g.in.IsOther(reply[0])
 	}
 	// A later reply of a lost task may have read the letters.
-	readSince := func(e transcript.Entry) bool { return e.Iteration > in.Iteration && e.Mail > 0 }
-	out.Unread = g.unread > 0 || out.Kept && slices.ContainsFunc(known.Log, readSince)
+	readSince := func(e transcript.Entry) bool { return e.Iteration > g.in.Iteration && e.Mail > 0 }
+	out.Unread = g.unread > 0 || out.Kept && slices.ContainsFunc(log, readSince)
 
 	g.asBefore(&out)
 	out.AskLimit = out.Exceeded != "" && g.Plan.Bounds.OnLimit == plan.OnBoundAsk && g.Ref.Stage >= 0 // only stages of a chain can ask
@@ -87,7 +100,7 @@ func makeReply(ctx context.Context, a *job.Worker, in job.GenerateIn) (job.Gener
 
 // asBefore makes the workflow of a fork continue after a shared step as the other investigation did, whose workflow had another state: it
 // was asked a question, waited for others, or had reached a bound.
-func (g *generation) asBefore(out *job.GenerateOut) {
+func (g *briefing) asBefore(out *job.GenerateOut) {
 	part := g.Plan.Fork.Part(g.Ref.Execution)
 	if g.in.Iteration > part.Iterations {
 		return
@@ -181,9 +194,7 @@ func (g *generation) run(ctx context.Context, known transcript.Known) ([]transcr
 		return nil, err
 	}
 	if exceeded != "" {
-		g.returnMail()
-		g.add(transcript.KindNotice, transcript.Body{Text: noRoom[exceeded], ErrorType: string(exceeded)})
-		return g.append(ctx)
+		return g.appendExceeded(ctx, exceeded)
 	}
 	reply, err := g.call(ctx, leave, stored, view, offered)
 	if err != nil {
@@ -202,6 +213,13 @@ func (g *generation) run(ctx context.Context, known transcript.Known) ([]transcr
 		return nil, job.Final(job.ErrorStore, fmt.Errorf("the reply cannot be stored, and is not requested (and paid for) again: %w", err))
 	}
 	return stored, err
+}
+
+// appendExceeded records that no call is made, because it would exceed a bound.
+func (g *generation) appendExceeded(ctx context.Context, exceeded agent.EndReason) ([]transcript.Entry, error) {
+	g.returnMail()
+	g.add(transcript.KindNotice, transcript.Body{Text: noRoom[exceeded], ErrorType: string(exceeded)})
+	return g.append(ctx)
 }
 
 // prepare returns the log and the tools. If the log is empty, it adds the system prompt and the task.
@@ -232,7 +250,7 @@ func hasSystemPrompt(stored []transcript.Entry) bool {
 
 // open records what belongs before the call: that a provider has failed, and the results that the workflow decided. It
 // returns the updated log.
-func (g *generation) open(ctx context.Context, log []transcript.Entry) ([]transcript.Entry, error) {
+func (g *briefing) open(ctx context.Context, log []transcript.Entry) ([]transcript.Entry, error) {
 	if err := g.appendHop(ctx); err != nil {
 		return nil, err
 	}
@@ -248,7 +266,7 @@ func (g *generation) open(ctx context.Context, log []transcript.Entry) ([]transc
 
 // appendHop records that this provider takes over from the previous one. It does so now because the reply may take a
 // while.
-func (g *generation) appendHop(ctx context.Context) error {
+func (g *briefing) appendHop(ctx context.Context) error {
 	if g.in.Fallback == nil {
 		return nil
 	}
@@ -267,7 +285,7 @@ func (g *generation) appendHop(ctx context.Context) error {
 func (g *generation) call(ctx context.Context, leave *permit, stored []transcript.Entry, view []agent.Message, tools []llm.Tool) (
 	llm.Response, error) {
 	provider := g.provider()
-	client, err := g.Models.Client(provider, g.Agent.Timeouts)
+	client, err := g.Models.Client(*provider, g.Agent.Timeouts)
 	if err != nil {
 		return llm.Response{}, job.Final(job.ErrorWorkerCannot, err)
 	}
@@ -276,7 +294,22 @@ func (g *generation) call(ctx context.Context, leave *permit, stored []transcrip
 			return llm.Response{}, err
 		}
 	}
-	request := llm.Request{
+	request := g.request(view, tools)
+	began := time.Now()
+	reply, err := g.askFitting(ctx, leave, client, request, stored)
+	g.timing = job.Timing{Took: time.Since(began), Answered: err == nil}
+	if err = leave.ended(ctx, err); err != nil {
+		return reply, g.failed(ctx, leave.by, began, err)
+	}
+	g.Troubles.Answered(g.Logger, provider, leave.by)
+	reply.Model = cmp.Or(reply.Model, provider.Model)
+	return reply, nil
+}
+
+// request returns the request of a model call.
+func (g *generation) request(view []agent.Message, tools []llm.Tool) *llm.Request {
+	provider := g.provider()
+	request := &llm.Request{
 		Model: provider.Model, Messages: wireNames(view), Tools: tools,
 		NativeTools: nativeTools(provider), Thinking: provider.Thinking, Temperature: g.Agent.Temperature,
 		MaxTokens: g.window().Reply(g.Agent.MaxTokens), Conversation: g.conversation(),
@@ -288,15 +321,7 @@ func (g *generation) call(ctx context.Context, leave *permit, stored []transcrip
 	if contract.JSON && (len(request.Tools) == 0 || g.keepsSchema(provider)) {
 		request.JSON, request.Schema = true, contract.Schema
 	}
-	began := time.Now()
-	reply, err := g.askFitting(ctx, leave, client, request, stored)
-	g.timing = job.Timing{Took: time.Since(began), Answered: err == nil}
-	if err = leave.ended(ctx, err); err != nil {
-		return reply, g.failed(ctx, leave.by, began, err)
-	}
-	g.Troubles.Answered(g.Logger, provider, leave.by)
-	reply.Model = cmp.Or(reply.Model, provider.Model)
-	return reply, nil
+	return request
 }
 
 // conversation identifies the conversation that an execution's requests belong to. An empty string means that the agent
@@ -309,7 +334,7 @@ func (g *briefing) conversation() string {
 }
 
 // stream requests the reply, within the iteration timeout. Output goes to the live tail as it arrives.
-func (g *generation) stream(ctx context.Context, leave *permit, client llm.Client, request llm.Request) (llm.Response, error) {
+func (g *generation) stream(ctx context.Context, leave *permit, client llm.Client, request *llm.Request) (llm.Response, error) {
 	live := job.NewLive(g.Job, g.in.Iteration, g.in.Attempt(ctx))
 	defer live.Stop()
 	asking, cancel := ctx, func() {}
@@ -318,7 +343,7 @@ func (g *generation) stream(ctx context.Context, leave *permit, client llm.Clien
 		asking, cancel = context.WithTimeout(ctx, limit)
 	}
 	defer cancel()
-	reply, err := client.Generate(asking, request, func(d llm.Delta) {
+	reply, err := client.Generate(asking, *request, func(d llm.Delta) {
 		leave.outputArrived(asking)
 		live.Add(asking, d)
 	})
@@ -355,11 +380,11 @@ func (g *generation) failed(ctx context.Context, by circuit.Conversation, began 
 	return failure
 }
 
-func (g *briefing) provider() plan.Provider { return g.Job.Provider(g.in.Provider) }
+func (g *briefing) provider() *plan.Provider { return g.Job.Provider(g.in.Provider) }
 
 // awaited reports whether an attempt on another worker may still produce the reply. It measures the wait by Temporal's
 // clock alone: attempts that only wait are a second apart.
-func (g *generation) awaited(ctx context.Context, log []transcript.Entry) bool {
+func (g *briefing) awaited(ctx context.Context, log []transcript.Entry) bool {
 	failed := func(e transcript.Entry) bool { return e.Key == transcript.TryKey(g.in.Iteration, g.in.Try) }
 	info := activity.GetInfo(ctx)
 	waited := max(info.StartedTime.Sub(info.ScheduledTime), time.Duration(info.Attempt-1)*time.Second)

@@ -42,7 +42,7 @@ func (g *generation) omissions(left []llm.Omission) string {
 }
 
 // nativeTools returns the tools that the provider runs itself.
-func nativeTools(p plan.Provider) (out []llm.NativeTool) {
+func nativeTools(p *plan.Provider) (out []llm.NativeTool) {
 	for _, t := range []struct {
 		on   bool
 		name llm.NativeTool

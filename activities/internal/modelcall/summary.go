@@ -118,9 +118,9 @@ type summary struct {
 }
 
 // provider returns the provider that makes the summary.
-func (s summary) provider() plan.Provider {
+func (s summary) provider() *plan.Provider {
 	if s.settings.Provider != nil {
-		return *s.settings.Provider
+		return s.settings.Provider
 	}
 	return s.generation.provider()
 }
@@ -176,7 +176,7 @@ func (s summary) body(ctx context.Context, until time.Time, whole string) (trans
 // ask makes the model call and fills in body.
 func (s summary) ask(ctx context.Context, until time.Time, whole string, body *transcript.Body) error {
 	provider := s.provider()
-	client, err := s.Models.Client(provider, s.Agent.Timeouts)
+	client, err := s.Models.Client(*provider, s.Agent.Timeouts)
 	if err != nil {
 		return job.Final(job.ErrorConfiguration, err)
 	}

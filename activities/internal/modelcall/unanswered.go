@@ -15,7 +15,7 @@ func RecordUnanswered(ctx context.Context, a *job.Worker, in job.UnansweredIn) e
 	if err != nil {
 		return err
 	}
-	g := generation{briefing: briefing{Job: j, in: in.Call}}
+	g := generation{briefing: briefing{Job: j, in: &in.Call}}
 	known, err := g.lookUp(ctx)
 	if err == nil && known.Step == nil {
 		err = g.unanswered(ctx, known, in.Why)

@@ -281,7 +281,7 @@ func RunMock(ctx context.Context, a *job.Worker, in job.RunMockIn) (job.Generate
 }
 
 func mocked(ctx context.Context, j *job.Job, in job.RunMockIn) ([]transcript.Body, error) {
-	if err := j.Begin(ctx, plan.Provider{}); err != nil {
+	if err := j.Begin(ctx, &plan.Provider{}); err != nil {
 		return nil, err
 	}
 	mock := Function{Job: j, Name: j.Agent.Mock, ErrorType: job.ErrorMock}
@@ -324,7 +324,7 @@ func Serve(ctx context.Context, a *job.Worker, in job.ServeIn) (job.GenerateOut,
 		if j.Stage().PostProcess == "" { // otherwise the hook's result is checked
 			body.Invalid = j.Invalid(body.Text)
 		}
-		return []transcript.Body{body}, j.Begin(ctx, plan.Provider{})
+		return []transcript.Body{body}, j.Begin(ctx, &plan.Provider{})
 	})
 	return job.Outcome(entries), err
 }

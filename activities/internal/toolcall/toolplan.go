@@ -30,7 +30,7 @@ func PlanCalls(ctx context.Context, a *job.Worker, in job.PlanCallsIn) (job.Gene
 }
 
 func (j Calls) planCalls(ctx context.Context, prior []job.Source) (bodies []transcript.Body, err error) {
-	if err := j.Begin(ctx, plan.Provider{}); err != nil {
+	if err := j.Begin(ctx, &plan.Provider{}); err != nil {
 		return nil, err
 	}
 	steps, err := j.steps(ctx, prior)

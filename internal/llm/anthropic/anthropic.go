@@ -60,9 +60,9 @@ func (c *Client) Generate(ctx context.Context, req llm.Request, onDelta func(llm
 		req.MaxTokens = llm.ParseClaude(req.Model).MaxTokens()
 	}
 	return c.guard.Call(ctx, req, onDelta, func(ctx context.Context, key string, idle *llm.Idle, onDelta llm.OnDelta) (llm.Response, error) {
-		return c.learner.Send(c.guard.Dialect, req, func(sent llm.Request, _ agent.Dialect) (llm.Response, error) {
+		return c.learner.Send(c.guard.Dialect, &req, func(sent *llm.Request, _ agent.Dialect) (llm.Response, error) {
 			idle.Wait()
-			return c.ask(ctx, key, idle, sent, onDelta)
+			return c.ask(ctx, key, idle, *sent, onDelta)
 		})
 	})
 }

@@ -45,9 +45,9 @@ func New(opts llm.Options) (*Client, error) {
 // repeated itself (llm.FinishRepeating) has no tool calls.
 func (c *Client) Generate(ctx context.Context, req llm.Request, onDelta func(llm.Delta)) (llm.Response, error) {
 	return c.guard.Call(ctx, req, onDelta, func(ctx context.Context, key string, idle *llm.Idle, onDelta llm.OnDelta) (llm.Response, error) {
-		return c.learner.Send(c.guard.Dialect, req, func(sent llm.Request, _ agent.Dialect) (llm.Response, error) {
+		return c.learner.Send(c.guard.Dialect, &req, func(sent *llm.Request, _ agent.Dialect) (llm.Response, error) {
 			got := reply{asked: req.Model, tap: newTap(c.guard.HTTPClient), idle: idle, onDelta: onDelta}
-			if err := c.stream(ctx, key, sent, &got); err != nil {
+			if err := c.stream(ctx, key, *sent, &got); err != nil {
 				if failed, ok := errors.AsType[*llm.Error](err); ok { // the guard does not know the token
 					failed.Message = llm.Clean(failed.Message, got.tap.token)
 				}

@@ -55,10 +55,10 @@ func New(opts llm.Options) (*Client, error) {
 // (llm.FinishRepeating) has no tool calls.
 func (c *Client) Generate(ctx context.Context, req llm.Request, onDelta func(llm.Delta)) (llm.Response, error) {
 	return c.guard.Call(ctx, req, onDelta, func(ctx context.Context, key string, idle *llm.Idle, onDelta llm.OnDelta) (llm.Response, error) {
-		return c.learner.Send(c.guard.Dialect, req, func(sent llm.Request, _ agent.Dialect) (llm.Response, error) {
+		return c.learner.Send(c.guard.Dialect, &req, func(sent *llm.Request, _ agent.Dialect) (llm.Response, error) {
 			call := &call{key: key, digits: llm.NewDigits()}
 			got := reply{call: call, idle: idle, onDelta: onDelta}
-			if err := c.stream(withCall(ctx, call), sent, &got); err != nil {
+			if err := c.stream(withCall(ctx, call), *sent, &got); err != nil {
 				return llm.Response{Usage: call.usage}, err
 			}
 			return got.response()

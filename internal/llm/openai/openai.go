@@ -63,14 +63,16 @@ func (c *Client) Generate(ctx context.Context, req llm.Request, onDelta func(llm
 	req.Messages = c.ours(req.Messages)
 	out, err := c.guard.Call(ctx, req, onDelta, func(ctx context.Context, key string, idle *llm.Idle,
 		onDelta llm.OnDelta) (llm.Response, error) {
-		return c.learner.Send(c.guard.Dialect, req, func(sent llm.Request, dialect agent.Dialect) (llm.Response, error) {
+		return c.learner.Send(c.guard.Dialect, &req, func(sent *llm.Request, dialect agent.Dialect) (llm.Response, error) {
 			idle.Wait()
 			if c.responses {
-				return c.respond(ctx, key, idle, sent, onDelta)
+				return c.respond(ctx, key, idle, *sent, onDelta)
 			}
-			body := newChatBody(sent, dialect)
-			body.caching = c.caching(sent)
-			return c.complete(ctx, key, idle, body, newReply(req, onDelta))
+			body, err := c.chatBody(*sent, dialect)
+			if err != nil {
+				return llm.Response{}, err
+			}
+			return c.complete(ctx, key, idle, sent.Model, body, newReply(req, onDelta))
 		})
 	})
 	out.ProviderState = c.stamped(out.ProviderState)
@@ -90,9 +92,19 @@ func (c *Client) hinted(err error) error {
 	return err
 }
 
-// complete sends a request and reads the reply.
-func (c *Client) complete(ctx context.Context, key string, idle *llm.Idle, request chatBody, got *reply) (llm.Response, error) {
-	body, err := c.open(ctx, key, request)
+// chatBody returns the body of a request, unless the library knows that the model would refuse it.
+func (c *Client) chatBody(req llm.Request, dialect agent.Dialect) ([]byte, error) {
+	body := newChatBody(req, dialect)
+	body.caching = c.caching(req)
+	if err := sdk.NewReasoningValidator().Validate(body.ChatCompletionRequest); err != nil {
+		return nil, err
+	}
+	return encoded(body, body.omit)
+}
+
+// complete sends a request to a model and reads the reply.
+func (c *Client) complete(ctx context.Context, key string, idle *llm.Idle, model string, request []byte, got *reply) (llm.Response, error) {
+	body, err := c.open(ctx, key, model, request)
 	if err != nil {
 		return llm.Response{}, err
 	}
@@ -103,20 +115,17 @@ func (c *Client) complete(ctx context.Context, key string, idle *llm.Idle, reque
 	return got.response()
 }
 
-// open sends the request and returns the body of a successful answer. Only this body of the library's stream is used.
-func (c *Client) open(ctx context.Context, key string, request chatBody) (io.ReadCloser, error) {
-	body, err := encoded(request, request.omit)
-	if err != nil {
-		return nil, err
-	}
-	tap := &tap{client: c.guard.HTTPClient, request: body}
+// open sends the request and returns the body of a successful answer. Only this body of the library's stream is used, and the library
+// needs only the model.
+func (c *Client) open(ctx context.Context, key, model string, request []byte) (io.ReadCloser, error) {
+	tap := &tap{client: c.guard.HTTPClient, request: request}
 	config := sdk.DefaultConfig(key)
 	if c.azure != "" {
 		config = azureConfig(key, c.azure)
 	}
 	config.BaseURL = c.guard.BaseURL
 	config.HTTPClient = tap
-	if _, err := sdk.NewClientWithConfig(config).CreateChatCompletionStream(ctx, request.ChatCompletionRequest); err != nil {
+	if _, err := sdk.NewClientWithConfig(config).CreateChatCompletionStream(ctx, sdk.ChatCompletionRequest{Model: model}); err != nil {
 		return nil, err
 	}
 	return tap.answer, nil

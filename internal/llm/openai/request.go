@@ -38,8 +38,8 @@ type chatMessage struct {
 
 // newChatBody encodes a request. It does not ask for parallel calls: they are the default, and some models refuse the
 // parameter.
-func newChatBody(req llm.Request, dialect agent.Dialect) chatBody {
-	out := chatBody{Temperature: temperature(req), Stream: true, omit: req.Omit}
+func newChatBody(req llm.Request, dialect agent.Dialect) *chatBody {
+	out := &chatBody{Temperature: temperature(req), Stream: true, omit: req.Omit}
 	out.Model = req.Model
 	out.StreamOptions = &sdk.StreamOptions{IncludeUsage: true}
 	if limitField(req) == maxCompletionTokens {

@@ -170,6 +170,9 @@ func (a recorder) finish(ctx context.Context, in FinishIn) (FinishOut, error) {
 			in.Plan, in.Results, in.Summary = "", nil, ""
 		}
 	}
+	if err := a.addCoverage(ctx, in.Investigation, &in.Envelope); err != nil {
+		return FinishOut{}, err
+	}
 	checked, err := a.report(ctx, in)
 	if err != nil {
 		return FinishOut{}, err
@@ -189,6 +192,9 @@ func (a recorder) finish(ctx context.Context, in FinishIn) (FinishOut, error) {
 	}
 	if out.Undelivered, err = a.completeEnvelope(ctx, &in, checked); err != nil {
 		return FinishOut{}, err
+	}
+	if fork := in.Envelope.Fork; fork != nil && fork.Coverage != nil {
+		out.NotChecked = in.Envelope.NotChecked
 	}
 	out.Summary, out.Proof, out.NoToolResult = in.Envelope.Summary, checked.failed, in.Envelope.NoToolResult
 	for _, stage := range in.Unsaved {

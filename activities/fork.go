@@ -15,6 +15,7 @@ import (
 	"github.com/inquest-dev/inquest/internal/fork"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/record"
+	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/transcript"
 	"github.com/inquest-dev/inquest/internal/trust/audit"
 )
@@ -48,7 +49,7 @@ func (a resolver) forkOf(ctx context.Context, r *record.Investigation, req agent
 		return p, err
 	}
 	r.Chain, r.AlertType, r.DataHash, r.Overrides = of.Chain, of.AlertType, of.DataHash, of.Overrides
-	shared := &record.Fork{Of: of.ID, At: p.Fork.At, Rows: p.Fork.Rows, Changes: p.Fork.Changes()}
+	shared := &record.Fork{Of: of.ID, At: p.Fork.At, Rows: p.Fork.Rows, Changes: p.Fork.Changes(), Tools: p.Fork.Tools}
 	for _, g := range p.Fork.Given {
 		_, name, _ := strings.Cut(g.Execution, "/")
 		why := fmt.Sprintf("%s gave the result of row %d", p.Fork.Author(g), g.Row)
@@ -111,8 +112,43 @@ func (a resolver) cut(
 	if err != nil {
 		return nil, nil, refusal(fmt.Errorf("fork %s: %w", of.ID, err))
 	}
-	f.Of, f.By, f.Guide = of.ID, req.By, asked.Guide
-	return &f, texts, nil
+	f.Of, f.By, f.Guide, f.Tools = of.ID, req.By, asked.Guide, asked.Tools
+	if f.Tools != "" {
+		f.Tape, err = a.keepTape(ctx, entries, f)
+	}
+	return &f, texts, err
+}
+
+// keepTape stores what answers the tool calls of a fork.
+func (a resolver) keepTape(ctx context.Context, entries []transcript.Entry, f plan.Fork) (hash string, err error) {
+	tape := fork.Tape{Results: fork.Record(entries, f), Servers: map[string]string{}}
+	executions, err := a.Records.Executions(ctx, f.Of)
+	if err != nil {
+		return "", fmt.Errorf("read the agents of %s: %w", f.Of, err)
+	}
+	for _, e := range executions {
+		hashes, err := a.Transcripts.Catalogues(ctx, transcript.Scope{Investigation: f.Of, Execution: e.Name})
+		if err != nil {
+			return "", fmt.Errorf("read the tools of %s: %w", e.Name, err)
+		}
+		for _, hash := range hashes {
+			kept, err := a.Offers.Get(ctx, a.Blobs, "tool catalogue", hash)
+			if err != nil {
+				return "", err
+			}
+			if _, known := tape.Servers[kept.Server]; kept.Error == "" && (kept.Partial == "" || !known) {
+				tape.Servers[kept.Server] = hash
+			}
+		}
+	}
+	text, err := json.Marshal(tape)
+	if err == nil {
+		hash, err = a.Blobs.PutBlob(ctx, text)
+	}
+	if err != nil {
+		return "", fmt.Errorf("keep the recorded results of %s: %w", f.Of, err)
+	}
+	return hash, nil
 }
 
 // keepResults stores the texts that replace results, masked like results of their tools in the current configuration.
@@ -157,7 +193,12 @@ func (a resolver) useCurrent(ctx context.Context, p *plan.Plan, of record.Invest
 			missing = append(missing, place)
 			continue
 		}
-		one.Tools, one.Servers, one.ToolIDs, one.Shell = with.Tools, with.Servers, with.ToolIDs, with.Shell
+		one.Tools, one.Servers, one.ToolIDs, one.Shell = with.Tools, slices.Clone(with.Servers), with.ToolIDs, with.Shell
+		for n := range one.Servers {
+			if req.Fork.Tools == agent.ForkTape { // no worker beside the servers is needed
+				one.Servers[n].TaskQueue = ""
+			}
+		}
 		if req.Provider != "" {
 			one.Providers, one.SkippedFallbacks, one.LLMBackend = with.Providers, with.SkippedFallbacks, with.LLMBackend
 			one.Compression, one.Temperature, one.MaxTokens = with.Compression, with.Temperature, with.MaxTokens
@@ -231,4 +272,42 @@ func (a resolver) shareEntries(ctx context.Context, r record.Investigation, f *p
 		Investigation: f.Of, At: a.Now(ctx), What: audit.Forked, Who: f.By, Key: "forked " + r.ID,
 		Detail: audit.Detail("fork", r.ID, "at", f.At, "changes", job.Preview(strings.Join(f.Changes(), "; "))),
 	})
+}
+
+// addCoverage counts how the calls of a fork were answered, and lists the tools that have no recorded result for some.
+func (a recorder) addCoverage(ctx context.Context, investigation string, e *record.Envelope) error {
+	if e.Fork == nil || e.Fork.Tools == "" {
+		return nil
+	}
+	entries, err := a.Transcripts.After(ctx, investigation, 0, 0)
+	if err != nil {
+		return fmt.Errorf("read the tool results of %s: %w", investigation, err)
+	}
+	counted := *e.Fork
+	e.Fork, counted.Coverage = &counted, &agent.Coverage{}
+	missed := map[string]int{}
+	for _, entry := range entries {
+		if entry.Superseded || entry.Shared > 0 || entry.Kind != transcript.KindResult || entry.Call == nil || !fork.Answers(*entry.Call) {
+			continue
+		}
+		switch {
+		case entry.Recorded != "":
+			counted.Coverage.Hits++
+		case entry.ErrorType == tool.ErrorNotRecorded:
+			counted.Coverage.Misses++
+			missed[entry.Call.Name+" "+entry.Execution]++
+		case counted.Tools == agent.ForkLive && !entry.Refused && (fork.Returned(entry.ErrorType) || entry.ErrorType == tool.ErrorUnavailable):
+			counted.Coverage.Live++
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(missed)) {
+		name, execution, _ := strings.Cut(key, " ")
+		_, by, _ := strings.Cut(execution, "/")
+		why := fmt.Sprintf("%s has no result of this call", e.Fork.Of)
+		if n := missed[key]; n > 1 {
+			why = fmt.Sprintf("%s has no results of %d of the calls", e.Fork.Of, n)
+		}
+		e.NotChecked = append(e.NotChecked, record.NotChecked{Server: name, Agents: []string{by}, Why: why})
+	}
+	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -170,7 +171,7 @@ func TestForkWithAnotherResult(t *testing.T) {
 		Of: "inv", Rows: 5, Changes: []string{"result of row 5 (lab.read of s/A), given by Ada"},
 		Given: []record.NotChecked{{Server: "lab.read", Agents: []string{"A"}, Why: "Ada gave the result of row 5"}},
 	}
-	if diff := cmp.Diff(want, out.Fork); diff != "" || out.Skeleton.Version != plan.Version {
+	if diff := cmp.Diff(want, out.Fork); diff != "" || out.Skeleton.Version != 9 {
 		t.Errorf("version %d%s", out.Skeleton.Version, diff)
 	}
 	rows, err := b.store.After(t.Context(), "fork", 0, 0)
@@ -216,6 +217,205 @@ func TestForkWithAnotherPrompt(t *testing.T) {
 	prompt := b.requests[0].Messages[0].Content
 	if strings.Contains(prompt, "thorough") || !strings.Contains(prompt, "Be brief. password: [MASKED_PASSWORD]") {
 		t.Errorf("the prompt: %s", prompt)
+	}
+}
+
+// asksIn has a model ask for calls of lab tools in an iteration, and returns what the workflow is told about them. Then it has the calls
+// made that touch only our own store.
+func (b *bench) asksIn(iteration int, calls ...agent.ToolCall) (told []activities.Call) {
+	b.t.Helper()
+	b.reply = func(llm.Request) (llm.Response, error) {
+		return llm.Response{ToolCalls: calls, Finish: llm.FinishToolCalls}, nil
+	}
+	out, err := b.generate(activities.GenerateIn{Iteration: iteration})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	own := activities.CallOwnToolsIn{Ref: b.ref, Iteration: iteration}
+	for n, call := range out.Calls {
+		if call.Own {
+			own.Calls = append(own.Calls, n)
+		}
+	}
+	for range 2 { // the worker may die after the first attempt
+		if _, err := b.env.ExecuteActivity(b.act.CallOwnTools, own); err != nil {
+			b.t.Fatal(err)
+		}
+	}
+	return out.Calls
+}
+
+// recordedFork forks an investigation with two different results of the same call, and a write that would need approval now.
+func (b *bench) recordedFork(tools string) {
+	b.t.Helper()
+	b.asks(agent.ToolCall{ID: "a", Name: "lab__read", Arguments: `{"n":1}`})
+	if _, err := b.callTool(1, 0); err != nil {
+		b.t.Fatal(err)
+	}
+	b.asksIn(2, agent.ToolCall{ID: "b", Name: "lab__write", Arguments: `{}`}, agent.ToolCall{ID: "c", Name: "lab__read", Arguments: `{"n":1}`})
+	for n := range 2 {
+		if _, err := b.callTool(2, n); err != nil {
+			b.t.Fatal(err)
+		}
+	}
+	b.forkable()
+	out, err := b.fork("fork", `{"fork":{"of":"inv","at":"A/2","tools":"`+tools+`"},"project":"shop"}`)
+	if err != nil || out.Skeleton.Version != plan.Version || out.Fork.Tools != tools {
+		b.t.Fatalf("%v, version %d, %+v", err, out.Skeleton.Version, out.Fork)
+	}
+	b.ref = activities.Ref{Investigation: "fork", Execution: "s/A", Plan: out.Plan, Data: out.Data}
+}
+
+// TestForkWithATape: the calls of a fork are answered from the results of the other investigation, in their order. Nobody approves them,
+// and no tool is called.
+func TestForkWithATape(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.recordedFork(agent.ForkTape)
+	value, err := b.env.ExecuteActivity(b.act.ListTools, activities.ListToolsIn{Ref: b.ref, Server: "lab"})
+	var listed activities.ListToolsOut
+	if err == nil {
+		err = value.Get(&listed)
+	}
+	if err != nil || listed.Tools != len(labTools) || listed.Error != "" || len(b.listed) > 0 {
+		t.Errorf("%+v, %v; the server was asked by %q", listed, err, b.listed)
+	}
+	told := b.asksIn(2,
+		agent.ToolCall{ID: "a", Name: "lab__read", Arguments: `{ "n": 1 }`}, agent.ToolCall{ID: "b", Name: "lab__write", Arguments: ``},
+		agent.ToolCall{ID: "c", Name: "lab__read", Arguments: `{"n":2}`}, agent.ToolCall{ID: "d", Name: "lab__read", Arguments: `{"n":1}`})
+	own := func(name string) activities.Call { return activities.Call{Name: name, Own: true, Quick: true} }
+	if diff := cmp.Diff([]activities.Call{own("lab.read"), own("lab.write"), own("lab.read"), own("lab.read")}, told); diff != "" {
+		t.Error(diff)
+	}
+	rows := b.rows("fork")
+	var got []string
+	texts := map[int64]string{}
+	for _, e := range b.rows("inv") {
+		texts[e.Seq] = e.Text
+	}
+	for _, e := range rows {
+		if e.Kind != transcript.KindResult || e.Shared > 0 {
+			continue
+		}
+		got = append(got, e.Recorded+e.ErrorType)
+		if row, err := strconv.ParseInt(strings.TrimPrefix(e.Recorded, "inv/"), 10, 64); err == nil && texts[row] != e.Text || e.Decision != "" {
+			t.Errorf("%s is %q, decided by %q", e.Recorded, e.Text, e.Decision)
+		}
+	}
+	want := []string{"inv/10", "inv/8", "not_recorded", "inv/10"}
+	if diff := cmp.Diff(want, got); diff != "" || len(b.calls) > 0 {
+		t.Errorf("%d tools were called%s", len(b.calls), diff)
+	}
+	if last, err := b.store.LastOffer(t.Context(), "lab"); err != nil || last.Recorded {
+		t.Errorf("%v, what another investigation got counts as the server's last list: %+v", err, last)
+	}
+	b.finishes("fork", &agent.Coverage{Hits: 3, Misses: 1}, record.NotChecked{
+		Server: "lab.read", Agents: []string{"A"}, Why: "inv has no result of this call",
+	})
+}
+
+// TestForkWithTapeAndTools: calls without a recorded result are made as usual.
+func TestForkWithTapeAndTools(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.recordedFork(agent.ForkLive)
+	read := func(id, arguments string) agent.ToolCall {
+		return agent.ToolCall{ID: id, Name: "lab__read", Arguments: arguments}
+	}
+	told := b.asksIn(2, read("a", `{"n":1}`), read("b", `{"n":2}`))
+	if len(told) != 2 || !told[0].Own || told[1].Own || len(b.calls) > 0 {
+		t.Fatalf("%+v, %d calls", told, len(b.calls))
+	}
+	if _, err := b.callTool(2, 1); err != nil || len(b.calls) != 1 {
+		t.Fatal(err, b.calls)
+	}
+	told = b.asksIn(3, agent.ToolCall{ID: "a", Name: "lab__write", Arguments: `{"other":1}`}, agent.ToolCall{ID: "b", Name: "lab__drop"})
+	if told[0].Approve == nil || told[0].Own || told[1].Own {
+		t.Errorf("a write that is not recorded, and an unknown call: %+v", told)
+	}
+	b.finishes("fork", &agent.Coverage{Hits: 1, Live: 1})
+}
+
+// TestRecordedResultsAreWhole: a recorded result keeps its whole text, its summary, its files and what a person changed in the call, but
+// not the decision. Its source is untrusted if it is now.
+func TestRecordedResultsAreWhole(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.asks(agent.ToolCall{ID: "a", Name: "lab__read", Arguments: `{"n":1}`})
+	if _, err := b.callTool(1, 0); err != nil {
+		t.Fatal(err)
+	}
+	b.asksIn(2, agent.ToolCall{ID: "b", Name: "lab__read", Arguments: `{"n":2}`})
+	made := transcript.Call{ID: "c2_0", Name: "lab.read", Arguments: `{"n":9}`, Edited: "Bo edited the arguments."}
+	result := transcript.Body{Text: "the beginning", Call: &made, Status: "success", Result: transcript.Result{
+		Blob: b.put("the beginning and the end"), Size: 25, Artifacts: []string{b.put(`{"mime_type":"text/csv"}`)},
+		Kept: []transcript.Kept{{MIMEType: "text/csv"}}, Decision: "approved by Bo", Digest: "d", Pause: 5,
+	}}
+	result.ElapsedMS = 7
+	answer := transcript.Answer{Provider: "p", Model: "m", Usage: &agent.Usage{ModelCalls: 1}}
+	for _, row := range []transcript.Row{
+		{Key: transcript.ResultKey(2, 0), Kind: transcript.KindResult, Body: result},
+		{Key: transcript.SummaryKey(2, 0), Kind: transcript.KindSummary, Body: transcript.Body{Text: "in short", Call: &made, Answer: answer}},
+	} {
+		step := transcript.Step{Scope: b.scope(), Writer: transcript.Writer{RunID: "default-test-run-id", ActivityID: "x"}}
+		step.Rows = []transcript.Row{row}
+		if _, err := b.store.Append(t.Context(), step); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.forkable()
+	out, err := b.fork("fork", `{"fork":{"of":"inv","at":"A/2","tools":"tape"},"project":"shop"}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.ref = activities.Ref{Investigation: "fork", Execution: "s/A", Plan: out.Plan, Data: out.Data}
+	b.asksIn(2, agent.ToolCall{ID: "b", Name: "lab__read", Arguments: `{"n":"2"}`})
+	rows := b.rows("fork")
+	got, summary := rows[len(rows)-2], rows[len(rows)-1]
+	want := result
+	want.Call, want.Untrusted, want.Recorded, want.ElapsedMS = got.Call, got.Untrusted, got.Recorded, 0
+	want.Decision, want.Digest, want.Pause = "", "", 0
+	if diff := cmp.Diff(want, got.Body); diff != "" || !slices.Contains(got.Untrusted, "lab.read") {
+		t.Errorf("%q%s", got.Untrusted, diff)
+	}
+	if got.Call.Arguments != `{"n":9}` || got.Call.Edited == "" || summary.Text != "in short" || summary.Usage != nil || summary.Model != "" {
+		t.Errorf("%+v, %+v", got.Call, summary)
+	}
+	b.reply = newBench(t).reply
+	if _, err := b.generate(activities.GenerateIn{Iteration: 3}); err != nil {
+		t.Fatal(err)
+	}
+	messages := b.requests[len(b.requests)-1].Messages
+	if last := messages[len(messages)-1].Content; !strings.HasPrefix(last, "Bo edited the arguments.\nin short\n") {
+		t.Errorf("the agent reads: %s", last)
+	}
+}
+
+func (b *bench) rows(id string) []transcript.Entry {
+	b.t.Helper()
+	rows, err := b.store.After(b.t.Context(), id, 0, 0)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return rows
+}
+
+// finishes ends a fork, and checks what its record says about its calls.
+func (b *bench) finishes(id string, covered *agent.Coverage, missed ...record.NotChecked) {
+	b.t.Helper()
+	r, err := b.store.Investigation(b.t.Context(), id)
+	if err == nil {
+		in := activities.FinishIn{Investigation: id, Plan: b.ref.Plan, Status: agent.StatusFailed, Error: "x", Envelope: r.Envelope}
+		_, err = b.env.ExecuteActivity(b.act.Finish, in)
+	}
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if r, err = b.store.Investigation(b.t.Context(), id); err != nil {
+		b.t.Fatal(err)
+	}
+	if diff := cmp.Diff(covered, r.Envelope.Fork.Coverage) + cmp.Diff(missed, r.Envelope.NotChecked); diff != "" {
+		b.t.Error(diff)
 	}
 }
 

@@ -100,7 +100,7 @@ func (a recorder) beginLearning(ctx context.Context, in BeginLearningIn) (out Be
 	if err != nil || p.Learning == nil || p.Memory == nil || a.Learnings == nil {
 		return out, err
 	}
-	if p.Fork != nil && len(p.Fork.Given) > 0 { // nothing like it has happened
+	if p.Fork != nil && (len(p.Fork.Given) > 0 || p.Fork.Tools != "") { // people gave its results, or they are of another investigation
 		return out, nil
 	}
 	if _, done, err := a.Learnings.Learned(ctx, judged.ID); err != nil || done {

@@ -205,6 +205,8 @@ type FinishOut struct {
 	Proof string `json:"proof,omitempty"`
 	// NoToolResult: see record.Envelope.
 	NoToolResult bool `json:"no_tool_result,omitempty"`
+	// NotChecked is that of the record, if it has more than the workflow's.
+	NotChecked []record.NotChecked `json:"not_checked,omitempty"`
 	// Failed is set if Finish made it fail: it has no report, or the store is behind. Error explains it.
 	Failed agent.EndReason `json:"failed,omitempty"`
 	Error  string          `json:"error,omitempty"`

@@ -262,6 +262,9 @@ func (r *investigationRun) finish(ctx workflow.Context) (InvestigationResult, er
 	}
 	r.result.Summary, r.result.Proof = out.Summary, out.Proof
 	r.result.NotChecked, r.result.NoToolResult = in.Envelope.NotChecked, out.NoToolResult
+	if len(out.NotChecked) > 0 {
+		r.result.NotChecked = out.NotChecked
+	}
 	r.result.Undelivered = append(r.state.Undelivered, out.Undelivered...)
 	r.state.Undelivered = r.result.Undelivered
 	r.result.Stages, r.result.Usage = r.view.snapshot().Stages, r.state.Usage

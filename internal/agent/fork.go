@@ -21,6 +21,35 @@ type Fork struct {
 	// Prompts replace the prompts of agents that share no reply, by the agent's name or STAGE/AGENT: the system_prompt of the
 	// configuration or, if the agent has none, its custom_instructions. An empty name means the only agent that goes on from the place.
 	Prompts map[string]string `json:"prompts,omitempty" doc:"prompts for agents that share no reply, by AGENT or STAGE/AGENT; for admins"`
+	// Tools is ForkTape, ForkLive, or empty: all tool calls are made.
+	Tools string `json:"tools,omitempty" enum:"tape,live" doc:"tape: only the other investigation's results; live: those, then real tools"`
+}
+
+// How a fork answers tool calls.
+const (
+	ForkTape = "tape" // from the results of the other investigation; no other call is made
+	ForkLive = "live" // from the results of the other investigation; other calls are made
+)
+
+// Coverage counts tool calls by the origin of their results.
+type Coverage struct {
+	Hits   int `json:"hits"`   // recorded earlier
+	Misses int `json:"misses"` // not recorded, and the call was not made
+	Live   int `json:"live"`   // not recorded, so the real tool was called
+}
+
+// Add returns the sum of two counts.
+func (c Coverage) Add(other Coverage) Coverage {
+	return Coverage{c.Hits + other.Hits, c.Misses + other.Misses, c.Live + other.Live}
+}
+
+// String returns the share of calls with a recorded result: "12/14", or "12/14, 2 live".
+func (c Coverage) String() string {
+	text := fmt.Sprintf("%d/%d", c.Hits, c.Hits+c.Misses+c.Live)
+	if c.Live > 0 {
+		text += fmt.Sprintf(", %d live", c.Live)
+	}
+	return text
 }
 
 // ForkedFrom is the key of a fork's metadata with the ID of the investigation that it was forked from.
@@ -88,6 +117,9 @@ func (f Fork) validate() (errs []error) {
 		if blank(f.Prompts[name]) {
 			errs = append(errs, fmt.Errorf(`"prompts": the text for %.*q is empty`, maxField, name))
 		}
+	}
+	if f.Tools != "" && f.Tools != ForkTape && f.Tools != ForkLive {
+		errs = append(errs, fmt.Errorf(`"tools" must be %q or %q, or absent: all calls are made`, ForkTape, ForkLive))
 	}
 	return append(errs, tooLong(field{"of", f.Of}, field{"at", f.At})...)
 }

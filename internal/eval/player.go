@@ -9,35 +9,12 @@ import (
 	"sync"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/fork"
 	"github.com/inquest-dev/inquest/internal/llm"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/prompt"
 	"github.com/inquest-dev/inquest/internal/tool"
 )
-
-// ErrorNotRecorded is the error type of a call that is not on the tape and was not made.
-const ErrorNotRecorded = "not_recorded"
-
-// Coverage counts the tool calls of a run by the origin of their results.
-type Coverage struct {
-	Hits   int `json:"hits"`   // from the tape
-	Misses int `json:"misses"` // not on the tape and not made
-	Live   int `json:"live"`   // not on the tape, so the real tool was called
-}
-
-// Add returns the sum of two counts.
-func (c Coverage) Add(other Coverage) Coverage {
-	return Coverage{c.Hits + other.Hits, c.Misses + other.Misses, c.Live + other.Live}
-}
-
-// String returns the share of calls with a result from the tape: "12/14", or "12/14, 2 live".
-func (c Coverage) String() string {
-	text := fmt.Sprintf("%d/%d", c.Hits, c.Hits+c.Misses+c.Live)
-	if c.Live > 0 {
-		text += fmt.Sprintf(", %d live", c.Live)
-	}
-	return text
-}
 
 // Player answers the tool calls and, if asked, the model calls of one run from a tape. It is a tool.Caller.
 type Player struct {
@@ -50,7 +27,7 @@ type Player struct {
 	answers  map[string]int      // numbers of results, by the call's idempotency key, so that a retry gets the same one
 	served   map[serving]bool    // what each agent has got
 	asked    map[string][]string // the model calls of each agent, in order
-	coverage Coverage
+	coverage agent.Coverage
 }
 
 var _ tool.Caller = (*Player)(nil)
@@ -67,7 +44,7 @@ func NewPlayer(tape Tape) *Player {
 }
 
 // Coverage returns the counts so far.
-func (p *Player) Coverage() Coverage {
+func (p *Player) Coverage() agent.Coverage {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.coverage
@@ -99,15 +76,14 @@ func (p *Player) Call(ctx context.Context, call tool.Call) (tool.Result, error) 
 		return r.result(), nil
 	}
 	if server, _ := tool.Split(call.Name); p.Live != nil && server != "" && call.Class == tool.Safe && !call.Waived {
-		p.count(Coverage{Live: 1})
+		p.count(agent.Coverage{Live: 1})
 		return p.Live.Call(ctx, call)
 	}
-	p.count(Coverage{Misses: 1})
-	return tool.Failure(ErrorNotRecorded, fmt.Sprintf("This call of %s was not made: the tools of this investigation are replayed from a "+
-		"recording, which has no result for these arguments.", call.Name)), nil
+	p.count(agent.Coverage{Misses: 1})
+	return tool.NotRecorded(call.Name), nil
 }
 
-func (p *Player) count(c Coverage) {
+func (p *Player) count(c agent.Coverage) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.coverage = p.coverage.Add(c)
@@ -116,7 +92,7 @@ func (p *Player) count(c Coverage) {
 // decidedHere are the error types of results that the workflow or the policy decides. A run decides on these itself.
 var decidedHere = []string{
 	tool.ErrorUnknownTool, tool.ErrorPermissionDenied, tool.ErrorInvalidArguments, tool.ErrorRateLimited, tool.ErrorNotRun,
-	ErrorNotRecorded,
+	tool.ErrorNotRecorded,
 }
 
 // find returns the recorded result of a call.
@@ -130,31 +106,20 @@ func (p *Player) find(call tool.Call) (Result, bool) {
 	if n, ok := p.answers[call.Key]; ok && call.Key != "" {
 		return p.tape.Results[n], true
 	}
-	best, rank := -1, -1
+	var same []int
+	var places []fork.Place
 	for n, r := range p.tape.Results {
-		same := r.key() == written.key() || r.Tool == call.Name && string(r.Arguments) == string(call.Arguments)
-		if !same || slices.Contains(decidedHere, r.ErrorType) {
-			continue
-		}
-		own, again := r.Agent == call.Execution, p.served[serving{call.Execution, n}]
-		at := 0 // of another agent, once more
-		switch {
-		case own && again:
-			at = 1
-		case !own && !again:
-			at = 2
-		case own && r.Iteration != call.Iteration:
-			at = 3
-		case own:
-			at = 4
-		}
-		if at > rank || at == rank && at < 2 { // of those that were returned, the last one
-			best, rank = n, at
+		spelled := r.key() == written.key() || r.Tool == call.Name && string(r.Arguments) == string(call.Arguments)
+		if spelled && !slices.Contains(decidedHere, r.ErrorType) {
+			same, places = append(same, n), append(places, fork.Place(r.At))
 		}
 	}
-	if best < 0 {
+	had := func(n int) bool { return p.served[serving{call.Execution, same[n]}] }
+	chosen := fork.Choose(places, fork.Place{Agent: call.Execution, Iteration: call.Iteration}, had)
+	if chosen < 0 {
 		return Result{}, false
 	}
+	best := same[chosen]
 	p.answers[call.Key], p.served[serving{call.Execution, best}] = best, true
 	p.coverage.Hits++
 	return p.tape.Results[best], true

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/kit/reveal"
 )
 
@@ -20,14 +21,14 @@ type Run struct {
 	N        int    `json:"n"` // from 1
 	Passed   bool   `json:"passed"`
 	// Failures are the expectations that were not met. Error is why the case could not be run, also if its model failed.
-	Failures []string    `json:"failures,omitempty"`
-	Error    string      `json:"error,omitempty"`
-	Report   string      `json:"report,omitempty"`
-	Coverage Coverage    `json:"coverage"`
-	Diverged *Divergence `json:"diverged,omitempty"` // nil means nowhere
-	CostUSD  float64     `json:"cost_usd"`
-	Tokens   int         `json:"tokens"`
-	TookMS   int64       `json:"took_ms"`
+	Failures []string       `json:"failures,omitempty"`
+	Error    string         `json:"error,omitempty"`
+	Report   string         `json:"report,omitempty"`
+	Coverage agent.Coverage `json:"coverage"`
+	Diverged *Divergence    `json:"diverged,omitempty"` // nil means nowhere
+	CostUSD  float64        `json:"cost_usd"`
+	Tokens   int            `json:"tokens"`
+	TookMS   int64          `json:"took_ms"`
 }
 
 // Problems returns the failures and the error.
@@ -50,10 +51,10 @@ type Total struct {
 	Low  float64 `json:"low"`
 	High float64 `json:"high"`
 	// Coverage, CostUSD and Tokens are sums. TookMS is the mean.
-	Coverage Coverage `json:"coverage"`
-	CostUSD  float64  `json:"cost_usd"`
-	Tokens   int      `json:"tokens"`
-	TookMS   int64    `json:"took_ms"`
+	Coverage agent.Coverage `json:"coverage"`
+	CostUSD  float64        `json:"cost_usd"`
+	Tokens   int            `json:"tokens"`
+	TookMS   int64          `json:"took_ms"`
 	// Diverged is that of the first run that failed, or of the first one with recorded replies.
 	Diverged *Divergence `json:"diverged,omitempty"`
 }

@@ -16,13 +16,14 @@ import (
 	east "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/text"
 
+	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/eval"
 )
 
 func runs(name, provider string, passed ...bool) (out []eval.Run) {
 	for n, ok := range passed {
 		run := eval.Run{
-			Case: name, Provider: provider, N: n + 1, Passed: ok, Coverage: eval.Coverage{Hits: 2, Misses: 1}, CostUSD: 0.5, TookMS: 1500,
+			Case: name, Provider: provider, N: n + 1, Passed: ok, Coverage: agent.Coverage{Hits: 2, Misses: 1}, CostUSD: 0.5, TookMS: 1500,
 		}
 		if !ok {
 			run.Failures = []string{"the cause does not match \"x\""}
@@ -40,9 +41,9 @@ func TestTotals(t *testing.T) {
 	r := eval.NewResults(all, time.Now())
 	want := []eval.Total{
 		{Case: "a", Provider: "p", Runs: 10, Passed: 8, Rate: 0.8, Low: 0.490, High: 0.943,
-			Coverage: eval.Coverage{Hits: 20, Misses: 10}, CostUSD: 5, TookMS: 1500, Diverged: r.Runs[1].Diverged},
+			Coverage: agent.Coverage{Hits: 20, Misses: 10}, CostUSD: 5, TookMS: 1500, Diverged: r.Runs[1].Diverged},
 		{Case: "b", Provider: "p", Runs: 1, Passed: 1, Rate: 1, Low: 0.207, High: 1,
-			Coverage: eval.Coverage{Hits: 2, Misses: 1}, CostUSD: 0.5, TookMS: 1500},
+			Coverage: agent.Coverage{Hits: 2, Misses: 1}, CostUSD: 0.5, TookMS: 1500},
 	}
 	if diff := cmp.Diff(want, r.Cases, cmpopts.EquateApprox(0, 0.001)); diff != "" {
 		t.Errorf("cases (-want +got):\n%s", diff)

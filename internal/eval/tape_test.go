@@ -191,7 +191,7 @@ func TestPlayer(t *testing.T) {
 			t.Errorf("%s %s: %q, want %q", step.call.Name, step.call.Arguments, got, step.want)
 		}
 	}
-	if want := (eval.Coverage{Hits: 4, Misses: 5, Live: 1}); p.Coverage() != want || real.calls != 1 {
+	if want := (agent.Coverage{Hits: 4, Misses: 5, Live: 1}); p.Coverage() != want || real.calls != 1 {
 		t.Errorf("coverage %+v with %d live calls, want %+v", p.Coverage(), real.calls, want)
 	}
 	if got := p.Coverage().String(); got != "4/10, 1 live" {
@@ -246,7 +246,7 @@ func TestPlaces(t *testing.T) {
 			t.Errorf("call %s of %s in iteration %d: %q, %v, want %s", step.key, step.agent, step.iteration, got.Content, err, step.want)
 		}
 	}
-	if want := (eval.Coverage{Hits: 7}); p.Coverage() != want {
+	if want := (agent.Coverage{Hits: 7}); p.Coverage() != want {
 		t.Errorf("coverage %+v", p.Coverage())
 	}
 }

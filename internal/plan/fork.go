@@ -33,6 +33,9 @@ type Fork struct {
 	Without []int64          `json:"without,omitempty"`
 	// Prompts replace the prompts of agents, by place (see Plan.AgentsByPlace).
 	Prompts map[string]string `json:"prompts,omitempty"`
+	// Tools says what answers tool calls: see agent.Fork. Tape is the blob with the recorded results, a fork.Tape.
+	Tools string `json:"tools,omitempty"`
+	Tape  string `json:"tape,omitempty"`
 }
 
 // ForkGiven is a shared result that a person gave instead of a tool.

@@ -72,7 +72,7 @@ type Plan struct {
 // Version is the newest plan version that this program supports. Plans that need nothing newer are still version 1, so
 // that older programs run them. Increase it with every change that an older program must not ignore: a restriction that
 // it would not enforce, or a kind of stage that it would run differently.
-const Version = versionGiven
+const Version = versionTape
 
 const (
 	versionPlain = 1
@@ -92,6 +92,8 @@ const (
 	versionForks = 8
 	// Forks with results that people gave, instead of which older programs would share those of the tools.
 	versionGiven = 9
+	// Forks whose calls are answered from results of the other investigation. Older programs would call the tools.
+	versionTape = 10
 )
 
 // Versioned returns the plan with the oldest version that can run it.
@@ -131,6 +133,9 @@ func (p Plan) Versioned() Plan {
 		p.Version = max(p.Version, versionForks)
 		if len(p.Fork.Given) > 0 {
 			p.Version = versionGiven
+		}
+		if p.Fork.Tools != "" {
+			p.Version = versionTape
 		}
 	}
 	return p

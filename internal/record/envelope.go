@@ -56,6 +56,9 @@ type Fork struct {
 	Left []string `json:"left,omitempty"`
 	// Changes describes what the fork has instead of what tools and the other investigation's configuration had said.
 	Changes []string `json:"changes,omitempty"`
+	// Tools says what answered tool calls: see agent.Fork. Coverage counts them once the fork has ended, without the shared ones.
+	Tools    string          `json:"tools,omitempty"`
+	Coverage *agent.Coverage `json:"coverage,omitempty"`
 	// Given are the tools whose results a person gave, so that the systems behind them were not looked at.
 	Given []NotChecked `json:"given,omitempty"`
 }
@@ -66,7 +69,14 @@ func (f Fork) String() string {
 	if f.At != "" {
 		at = " at " + f.At
 	}
-	return fmt.Sprintf("%s%s, %d rows shared", f.Of, at, f.Rows)
+	text := fmt.Sprintf("%s%s, %d rows shared", f.Of, at, f.Rows)
+	switch {
+	case f.Coverage != nil:
+		text += fmt.Sprintf(", %s tool calls answered from its results", f.Coverage)
+	case f.Tools != "":
+		text += ", tool calls answered from its results"
+	}
+	return text
 }
 
 // StageEnvelope holds the data of a stage run that is not in its record.

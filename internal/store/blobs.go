@@ -92,7 +92,7 @@ func (s blobs) SaveCatalogue(ctx context.Context, scope transcript.Scope, catalo
 		}
 		_, err = q.ExecContext(ctx, insertInto("catalogues", "investigation, execution, server, hash")+
 			`ON CONFLICT (investigation, execution, server) `+overwrite("hash"), scope.Investigation, scope.Execution, catalogue.Server, hash)
-		if err != nil || catalogue.Error != "" {
+		if err != nil || catalogue.Error != "" || catalogue.Recorded {
 			return err
 		}
 		if catalogue.Partial != "" {

@@ -69,6 +69,7 @@ const (
 	ErrorUnavailable      = "Unavailable"      // its server cannot be reached
 	ErrorOutcomeUnknown   = "OutcomeUnknown"   // interrupted; the call may or may not have taken effect
 	ErrorNotRun           = "NotRun"           // cancelled or refused before it began
+	ErrorNotRecorded      = "not_recorded"     // the recording that answers calls has no result for it
 )
 
 // Failure returns an error result. Its type decides whether a retry may succeed.
@@ -84,6 +85,12 @@ func Failure(errorType, content string) Result {
 // Final returns an error result that a retry cannot fix.
 func Final(errorType, content string) Result {
 	return Result{Status: StatusError, ErrorType: errorType, Content: content}
+}
+
+// NotRecorded is the result of a call that was not made, because a recording answers all calls and has no result for it.
+func NotRecorded(name string) Result {
+	return Failure(ErrorNotRecorded, fmt.Sprintf("This call of %s was not made: the tools of this investigation are replayed from a "+
+		"recording, which has no result for these arguments.", name))
 }
 
 // OutcomeUnknown is the result of a call that must not run twice, and that may have run. why gives the reason.

@@ -76,6 +76,8 @@ type Catalogue struct {
 	Partial string `json:"partial,omitempty"`
 	// Changed lists the differences from the server's previous description of its tools.
 	Changed []string `json:"changed,omitempty"`
+	// Recorded means that the server was not asked: these are the tools that it listed for another investigation.
+	Recorded bool `json:"recorded,omitempty"`
 }
 
 // ServerError is the error of a server that could not be asked for its tools, or for all of them.

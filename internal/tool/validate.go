@@ -133,6 +133,14 @@ func Canonical(arguments string) (json.RawMessage, error) {
 	return nil, &Refusal{ErrorInvalidArguments, err.Error()}
 }
 
+// Spelled returns arguments in one spelling, to compare calls: canonical, or as they are if they are not a JSON object.
+func Spelled(arguments string) string {
+	if text, err := Canonical(arguments); err == nil {
+		return string(text)
+	}
+	return arguments
+}
+
 // compact encodes a value as JSON, without HTML escapes.
 func compact(value any) (json.RawMessage, error) {
 	var text bytes.Buffer

@@ -38,3 +38,14 @@ func (b Body) With(g Given) Body {
 		Result: Result{Decision: b.Decision, Rule: b.Rule, Digest: b.Digest, Blob: g.Blob, Size: g.Size, Given: g.By},
 	}
 }
+
+// Recording returns the body of a result as the answer to the same call in another investigation. What people decided, and for how long it
+// paused heartbeats, stays behind. from names the result: see Result.Recorded.
+func (b Body) Recording(call *Call, from string) Body {
+	return Body{
+		Text: b.Text, Call: call, Status: b.Status, ErrorType: b.ErrorType, Untrusted: b.Untrusted,
+		Result: Result{
+			Recorded: from, Blob: b.Blob, Size: b.Size, Artifacts: b.Artifacts, Kept: b.Kept, Images: b.Images, Fault: b.Fault,
+		},
+	}
+}

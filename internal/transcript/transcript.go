@@ -191,6 +191,9 @@ type Result struct {
 	Rule string `json:"rule,omitempty"`
 	// Given names the person who gave the text of a shared result in a fork, instead of the tool. Empty means that it is the tool's.
 	Given string `json:"given,omitempty"`
+	// Recorded is the result of another investigation that answered a call of its fork, as "<investigation>/<row>". The tool was not
+	// called. Empty means that it was.
+	Recorded string `json:"recorded,omitempty"`
 	// Refused means that the call was not made, because By denied it or the decision timed out.
 	Refused bool `json:"refused,omitempty"`
 	// Digest is the digest of the call that was decided on: see tool.Decision.
@@ -209,12 +212,21 @@ type Result struct {
 	agent.Fault
 }
 
-// Remarks says in words what people did with a call: the decision on it, and who gave its result. It is empty if they did nothing.
+// Remarks says in words what is special about a result: the decision on the call, who gave the result, or where it was recorded. It is
+// empty if the tool was called without a decision.
 func (r Result) Remarks() string {
-	if r.Given == "" {
-		return r.Decision
+	var all []string
+	if r.Decision != "" {
+		all = append(all, r.Decision)
 	}
-	return strings.TrimPrefix(r.Decision+"; result given by "+r.Given, "; ")
+	if r.Given != "" {
+		all = append(all, "result given by "+r.Given)
+	}
+	if r.Recorded != "" {
+		n := strings.LastIndexByte(r.Recorded, '/')
+		all = append(all, "recorded as row "+r.Recorded[n+1:]+" of "+r.Recorded[:max(n, 0)])
+	}
+	return strings.Join(all, "; ")
 }
 
 // Kept describes an artifact without its content.

@@ -169,6 +169,10 @@ func (c checker) checkCall(iteration, n int, call transcript.Call, result transc
 		c.problem("%s has the result of %s", where, result.Call.ID)
 	case !allowed && (success || done > 0 || result.ErrorType != tool.ErrorPermissionDenied && result.ErrorType != tool.ErrorUnknownTool):
 		c.problem("%s is not the agent's: %s %s, done %d times", where, result.Status, result.ErrorType, done)
+	case result.Recorded != "":
+		c.checkRecorded(where, call, result, done)
+	case c.fork != nil && c.fork.Tools == agent.ForkTape && strings.HasPrefix(call.Name, "lab.") && (success || done > 0):
+		c.problem("%s was done %d times, though a tape answers calls: %s", where, done, result.Status)
 	case call.Name == "lab.once" && (done > 1 || success && done != 1):
 		c.problem("%s was done %d times, and the result is %s", where, done, result.Status)
 	case call.Name == "lab.once" && done > 0 && !success && result.ErrorType != tool.ErrorOutcomeUnknown:

@@ -1,9 +1,12 @@
 package faults
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -30,7 +33,7 @@ func TestForks(t *testing.T) {
 	for shard := range shards {
 		t.Run(fmt.Sprint(shard), func(t *testing.T) {
 			t.Parallel()
-			s, forks, given := storetest.Open(t), 0, 0
+			s, forks, given, recorded := storetest.Open(t), 0, 0, 0
 			for seed := shard; seed < *seeds; seed += shards {
 				of := cast(s, fmt.Sprintf("forked-%d", seed), uint64(seed))
 				if of.talking {
@@ -42,15 +45,15 @@ func TestForks(t *testing.T) {
 					if f == nil {
 						continue
 					}
-					forks, given = forks+1, given+len(f.fork.Results)
+					forks, given, recorded = forks+1, given+len(f.fork.Results), recorded+f.recorded(t)
 					for _, problem := range f.check(t.Context()) {
 						t.Errorf("fork %d of seed %d, at %q: %s", n+1, seed, f.fork.At, f.normal(problem))
 					}
 					of = f
 				}
 			}
-			if forks < *seeds/shards/4 || given < *seeds/shards/20 {
-				t.Errorf("only %d forks were made, %d with another result", forks, given)
+			if forks < *seeds/shards/4 || given < *seeds/shards/20 || recorded < *seeds/shards/20 {
+				t.Errorf("only %d forks were made, %d with another result; %d calls were answered from a tape", forks, given, recorded)
 			}
 		})
 	}
@@ -68,6 +71,7 @@ func (r *run) forked(t *testing.T, seed uint64, n int) *run {
 		row := results[pick(len(results), seed, "result", n)]
 		at, asked.At, asked.Results = "", "", map[string]string{fmt.Sprint(row.Seq): "given"}
 	}
+	asked.Tools = []string{"", agent.ForkTape, agent.ForkLive}[pick(3, seed, "tools", n)]
 	f.fork, f.plan, f.agents, f.together = asked, r.plan, r.agents, r.together
 	f.steps = append([]agent.ToolCall{}, r.planned()...)
 	cut, _, refused := fork.Cut(r.plan, before, *f.fork)
@@ -76,7 +80,7 @@ func (r *run) forked(t *testing.T, seed uint64, n int) *run {
 	if was := failed != nil && failed.Type() == activities.ErrorInvalidRequest; was != (refused != nil) {
 		t.Errorf("fork of seed %d at %q: %v, and the cut is %v", seed, at, failed, refused)
 	}
-	if refused != nil {
+	if unread := failed != nil && failed.Type() == activities.ErrorStore && len(f.rows(t)) == 0; refused != nil || unread {
 		return nil
 	}
 	if diff := cmp.Diff(before, r.rows(t)); diff != "" {
@@ -157,6 +161,36 @@ func (c checker) checkShared(reply transcript.Entry, results map[transcript.Key]
 		if result.Shared == 0 && !reply.Forced || done > 0 {
 			c.problem("%s: call %d of the shared iteration %d was done %d times; result %+v", c.execution, n, reply.Iteration, done, result)
 		}
+	}
+}
+
+// recorded counts the calls that were answered from the results of another investigation.
+func (r *run) recorded(t *testing.T) (n int) {
+	t.Helper()
+	for _, e := range r.rows(t) {
+		if e.Recorded != "" && e.Shared == 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// checkRecorded checks that a call was not made, and has the result of the same call in the other investigation.
+func (c checker) checkRecorded(where string, call transcript.Call, result transcript.Entry, done int) {
+	row, err := strconv.ParseInt(path.Base(result.Recorded), 10, 64)
+	if of := path.Dir(result.Recorded); err != nil || c.fork == nil || of != c.fork.Of || c.fork.Tools == "" {
+		c.problem("%s was answered from %q: %v", where, result.Recorded, err)
+		return
+	}
+	all, err := c.store.After(context.Background(), c.fork.Of, row-1, 1)
+	if err != nil || len(all) == 0 || all[0].Seq != row {
+		c.problem("%s was answered from %q, which is not there: %v", where, result.Recorded, err)
+		return
+	}
+	same := all[0].Kind == transcript.KindResult && all[0].Call.Name == call.Name && all[0].Text == result.Text &&
+		all[0].Status == result.Status && all[0].ErrorType == result.ErrorType
+	if done > 0 || !same {
+		c.problem("%s was done %d times, and answered from %+v with %+v", where, done, all[0], result)
 	}
 }
 

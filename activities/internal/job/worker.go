@@ -8,6 +8,7 @@ import (
 
 	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/circuit"
+	"github.com/inquest-dev/inquest/internal/fork"
 	"github.com/inquest-dev/inquest/internal/hook"
 	"github.com/inquest-dev/inquest/internal/kit/ratelimit"
 	"github.com/inquest-dev/inquest/internal/knowledge/memory"
@@ -73,6 +74,7 @@ type Worker struct {
 
 	plans   kept[plan.Plan]
 	Offers  kept[tool.Catalogue]
+	Tapes   kept[fork.Tape]
 	Maskers maskers
 
 	Refused  refusedSchemas

@@ -89,6 +89,8 @@ type toolCall struct {
 	outdated, byRule bool
 	// judged is the policy's decision.
 	judged tool.Decision
+	// isRecorded means that a recording answers the call, which is not made.
+	isRecorded bool
 	// reapproval is set if the call has changed since it was approved: it needs a new decision.
 	reapproval *job.Approve
 }
@@ -98,6 +100,7 @@ type toolCall struct {
 //	situation                                      | outcome
 //	the journal has the result                     | that result
 //	another attempt may still be making the call   | left to a regular attempt, or tried again later
+//	a recording answers it, the policy allows it   | the recorded result, or that there is none
 //	in a workflow task, the tool is not safe       | left to a regular attempt
 //	in a workflow task, a person or rule allows it | left to a regular attempt
 //	the policy refuses it, or an earlier attempt   | our text as the result
@@ -142,6 +145,8 @@ func (c *toolCall) run(ctx context.Context) (transcript.Entry, error) {
 	switch {
 	case err != nil:
 		return transcript.Entry{}, err
+	case c.isRecorded && refusal == nil:
+		return c.replay(ctx)
 	case c.local && refusal == nil && !decision.Spec.Own && decision.Spec.Class() != tool.Safe: // earlier builds planned such calls as quick
 		return transcript.Entry{}, job.NotQuick(job.ErrorNotQuick, "a call that may change something needs its own activity")
 	case c.local && gated:

@@ -39,7 +39,7 @@ func (j Calls) editCall(ctx context.Context, in job.EditCallIn) (out job.EditCal
 	if err != nil {
 		return out, err
 	}
-	decision, err := tools.DecideIn(j.situation(ctx, call, true), call.Name, string(in.Arguments))
+	decision, err := tools.DecideIn(j.situation(ctx, call, true, false), call.Name, string(in.Arguments))
 	if err != nil {
 		return out, err
 	}

@@ -19,7 +19,13 @@ func (c *toolCall) decide(ctx context.Context, catalogues []string) (tool.Decisi
 }
 
 func (c *toolCall) judge(ctx context.Context, tools *tool.Set) (tool.Decision, *tool.Refusal, error) {
-	decision, err := tools.DecideIn(c.situation(ctx, c.call, c.in.Decision != nil), c.call.Name, c.call.Arguments)
+	if c.in.Decision == nil { // otherwise a person has decided on a real call
+		var err error
+		if c.isRecorded, err = c.recorded(ctx, tools, c.call); err != nil {
+			return tool.Decision{}, nil, err
+		}
+	}
+	decision, err := tools.DecideIn(c.situation(ctx, c.call, c.in.Decision != nil, c.isRecorded), c.call.Name, c.call.Arguments)
 	c.rule, c.judged = decision.Rule, decision
 	if c.call.Respelled = ""; len(decision.Coerced) > 0 {
 		c.call.Respelled = "[Arguments were converted to match the schema: " + strings.Join(decision.Coerced, ", ") + ".]"

@@ -108,12 +108,19 @@ func (j Calls) unproven(ctx context.Context, reply transcript.Entry) (string, er
 // judgedCall summarises a call for the workflow. A call that the policy refuses needs no approval, and
 // any worker can answer it.
 func (j Calls) judgedCall(ctx context.Context, reply transcript.Entry, call transcript.Call) (job.Call, error) {
-	decision, err := j.Tools.DecideIn(j.situation(ctx, call, false), call.Name, call.Arguments)
+	recorded, err := j.recorded(ctx, j.Tools, call)
+	if err != nil {
+		return job.Call{}, err
+	}
+	decision, err := j.Tools.DecideIn(j.situation(ctx, call, false, recorded), call.Name, call.Arguments)
 	if _, refused := errors.AsType[*tool.Refusal](err); refused {
 		return job.Call{Name: call.Name}, nil
 	}
 	if err != nil {
 		return job.Call{}, err
+	}
+	if recorded {
+		return job.Call{Name: call.Name, Own: true, Quick: true}, nil
 	}
 	out := job.Call{Name: call.Name, Queue: call.Queue, Own: call.Own, Sub: subCall(decision)}
 	if decision.NeedsApproval {
@@ -127,10 +134,14 @@ func (j Calls) judgedCall(ctx context.Context, reply transcript.Entry, call tran
 	return out, err
 }
 
-// situation returns the circumstances of a call for the policy. A call that a person has decided needs no rule.
-func (j Calls) situation(ctx context.Context, call transcript.Call, decided bool) tool.Situation {
+// situation returns the circumstances of a call for the policy. A call that a person has decided needs no rule, and one that a recording
+// answers repeats nothing.
+func (j Calls) situation(ctx context.Context, call transcript.Call, decided, recorded bool) tool.Situation {
+	if recorded {
+		call.Repeat = nil
+	}
 	in := tool.Situation{
-		Untrusted: call.Untrusted, Repeat: call.Repeat, Replayed: j.Replayed,
+		Untrusted: call.Untrusted, Repeat: call.Repeat, Replayed: j.Replayed || recorded,
 		Place: remember.Where{
 			Project: j.Plan.Project, Chain: j.Plan.Chain, Stage: j.Stage().Name, Environment: j.Plan.Environment,
 		},

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/inquest-dev/inquest/activities/internal/job"
+	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/kit/clip"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/tool"
@@ -38,15 +39,13 @@ func listTools(ctx context.Context, a *job.Worker, in job.ListToolsIn) (job.List
 	if j.Plan.Fork.Part(in.Ref.Execution).Closed() {
 		return Calls{j}.sharedList(ctx, in.Server)
 	}
-	catalogue, err := Calls{j}.catalogue(ctx, server, cmp.Or(in.Within.D(), listTimeout))
-	switch {
-	case err != nil:
-		return job.ListToolsOut{}, err
-	case catalogue.Error == "", in.Last, catalogue.Failure.NotStarted && in.Within > 0:
-	default:
-		return job.ListToolsOut{}, unlisted(catalogue)
+	var catalogue tool.Catalogue
+	if j.Plan.Fork != nil && j.Plan.Fork.Tools == agent.ForkTape {
+		catalogue, err = Calls{j}.recordedList(ctx, server)
+	} else {
+		catalogue, err = Calls{j}.presentList(ctx, server, in)
 	}
-	if err := (Calls{j}).compare(ctx, &catalogue); err != nil {
+	if err != nil {
 		return job.ListToolsOut{}, err
 	}
 	if err := a.Transcripts.SaveCatalogue(ctx, in.Ref.Scope(), catalogue); err != nil {
@@ -60,6 +59,18 @@ func listTools(ctx context.Context, a *job.Worker, in job.ListToolsIn) (job.List
 		out.Error = "it lists no tools"
 	}
 	return out, nil
+}
+
+// presentList asks a server for its tools, and records how they have changed. The error says that the server may be asked again.
+func (j Calls) presentList(ctx context.Context, server plan.Server, in job.ListToolsIn) (tool.Catalogue, error) {
+	out, err := j.catalogue(ctx, server, cmp.Or(in.Within.D(), listTimeout))
+	if err != nil {
+		return out, err
+	}
+	if out.Error != "" && !in.Last && !(out.Failure.NotStarted && in.Within > 0) {
+		return out, unlisted(out)
+	}
+	return out, j.compare(ctx, &out)
 }
 
 // sharedList returns the list of tools that a fork shares. The server is not asked, because the execution makes no calls of its own.

@@ -47,7 +47,7 @@ func TestShippedCases(t *testing.T) {
 		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
 			want := eval.Run{
-				Case: c.Name, Provider: eval.Recorded, Passed: true, Coverage: eval.Coverage{Hits: len(c.Tape.Results)},
+				Case: c.Name, Provider: eval.Recorded, Passed: true, Coverage: agent.Coverage{Hits: len(c.Tape.Results)},
 			}
 			got := evaluate.Run(t.Context(), c, options(t, filepath.Join(examples, "inquest.yaml")))
 			got.TookMS, got.Report = 0, ""
@@ -104,11 +104,11 @@ func TestPermissions(t *testing.T) {
 	for name, test := range map[string]struct {
 		tools    string
 		passed   bool
-		coverage eval.Coverage
+		coverage agent.Coverage
 		diverged string
 	}{
-		"approval": {"{access_level: write, tool_permissions: {k8s.restart: {requires_approval: true}}}", true, eval.Coverage{Hits: 1}, ""},
-		"forbidden": {"{access_level: read}", false, eval.Coverage{},
+		"approval": {"{access_level: write, tool_permissions: {k8s.restart: {requires_approval: true}}}", true, agent.Coverage{Hits: 1}, ""},
+		"forbidden": {"{access_level: read}", false, agent.Coverage{},
 			`row 4, act/Operator, iteration 1: the result of k8s.restart {"name":"web"} is error PermissionDenied instead of success`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -152,7 +152,7 @@ func TestLive(t *testing.T) {
 	opts := options(t, config)
 	opts.Live = true
 	got := evaluate.Run(t.Context(), c, opts)
-	if want := (eval.Coverage{Hits: 1, Live: 1, Misses: 2}); !got.Passed || got.Coverage != want {
+	if want := (agent.Coverage{Hits: 1, Live: 1, Misses: 2}); !got.Passed || got.Coverage != want {
 		t.Errorf("%+v", got)
 	}
 	if calls := server.Seen("tools/call"); len(calls) != 1 {
@@ -192,7 +192,7 @@ func TestModels(t *testing.T) {
 	}
 	got := evaluate.Run(t.Context(), c, opts)
 	const diverged = `it called k8s.restart {"name":"db"} in addition`
-	covered := got.Coverage == eval.Coverage{Hits: 1, Misses: 1}
+	covered := got.Coverage == agent.Coverage{Hits: 1, Misses: 1}
 	if !got.Passed || !covered || got.Diverged == nil || got.Diverged.What != diverged || got.Tokens == 0 {
 		t.Errorf("%+v, diverged at %v", got, got.Diverged)
 	}

@@ -96,7 +96,7 @@ func rowSpan(e transcript.Entry) (span, bool) {
 		attributes: []attribute.KeyValue{keyRow.Int64(e.Seq), keyExecution.String(e.Execution)},
 	}
 	switch {
-	case e.Kind == transcript.KindResult && e.Call != nil:
+	case e.Kind == transcript.KindResult && e.Call != nil && e.Recorded == "":
 		out.name, out.kind = "execute_tool "+e.Call.Name, trace.SpanKindInternal
 		out.attributes = append(out.attributes, semconv.GenAIOperationNameExecuteTool, semconv.GenAIToolName(e.Call.Name),
 			semconv.GenAIToolCallID(e.Call.ID), keyRisk.String(string(e.Call.Risk)), keyStatus.String(e.Status))

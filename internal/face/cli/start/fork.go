@@ -46,13 +46,20 @@ configuration.
 
 --result replaces what a tool returned, to see what the agents conclude from it. "starter show ID"
 prints the row of each result. Without --at, the fork begins before the first reply that had read
-it. The tool itself is not replaced: an agent that calls it again gets its real result. Files and
-images of the result are dropped. A text that you give proves nothing: the report says so.
+it. The tool itself is not replaced: an agent that calls it again gets its real result, or none
+with "--tools tape". Files and images of the result are dropped. A text that you give proves nothing: the report says so.
+
+--tools answers tool calls from the results of the other investigation, also from those after the
+place. Such a call has no effect and needs no approval. With "tape", no other call is made: the
+model gets an error, and the report lists the tool under "Not checked". With "live", other calls
+go to the real tools. Hooks, service agents, the memory of agents, and tools that a model's
+provider runs work as always.
 
 --prompt replaces the system_prompt of an agent or, if it has none, its custom_instructions. The
 agent must make its first model call in the fork.`,
 		Example: `  starter fork lab-0a1b2c3d --at analyse --provider openai:gpt-4o
   starter fork lab-0a1b2c3d --at Logs/3 --guide "Look at the proxy's logs, too."
+  starter fork lab-0a1b2c3d --at Logs/3 --tools tape
   starter fork lab-0a1b2c3d --result 12=@other-logs.txt
   starter fork lab-0a1b2c3d --at analyse --prompt Analyst=@prompt.md`,
 		Args: base.Exactly("ID"),
@@ -87,6 +94,8 @@ func (f *forkFlags) add(cmd *cobra.Command, s *system.Start) {
 	set.StringArrayVar(&f.results, "result", nil, "replace a tool's result: ROW=TEXT, ROW=@file or ROW=- (or the call's ID); may be repeated")
 	set.StringArrayVar(&f.prompts, "prompt", nil,
 		"replace an agent's prompt: AGENT=@file or STAGE/AGENT=@file, or @file for the only agent that goes on; may be repeated")
+	set.StringVar(&req.Fork.Tools, "tools", "",
+		"answer tool calls from the other investigation: tape (only from it) or live (else from the tool; default: call all tools)")
 	set.StringVar(&req.Provider, "provider", "", `model for every agent: an llm_providers entry or "provider:model"`)
 	set.StringVar(&req.By, "by", base.UserName(), "name of the requester")
 	set.StringVar(&req.Session, "session", "", "session of the fork (default: that of the other investigation)")
@@ -97,6 +106,9 @@ func (f *forkFlags) add(cmd *cobra.Command, s *system.Start) {
 }
 
 func (f *forkFlags) read(c *base.CLI, req *agent.Request) (err error) {
+	if t := req.Fork.Tools; t != "" && t != agent.ForkTape && t != agent.ForkLive {
+		return base.Usagef("--tools %q: use tape or live", t)
+	}
 	all := append(slices.Concat(f.results, f.prompts), req.Fork.Guide)
 	fromElsewhere := func(value string) bool { return value != "-" && !strings.HasSuffix(value, "=-") }
 	if stdin := slices.DeleteFunc(all, fromElsewhere); len(stdin) > 1 {
@@ -169,6 +181,9 @@ func prepareFork(ctx context.Context, c *base.CLI, id string, s *system.Start) (
 	c.Say("%d of %d rows are shared with %s", f.Rows, len(of.Entries), asked.Of)
 	for _, change := range f.Changes() {
 		c.Say("replaced: %s", terminal.CleanLine(change))
+	}
+	if asked.Tools != "" {
+		c.Say("%d results of %s answer tool calls", len(fork.Record(of.Entries, f)), asked.Of)
 	}
 	for _, call := range f.Left {
 		c.Say("not shared, do not repeat: %s", terminal.CleanLine(call.String()))

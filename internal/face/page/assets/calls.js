@@ -41,7 +41,7 @@ export class Call {
       state === "failed"
         ? words(result.refused ? "refused" : result.error_type || "failed")
         : state === "done"
-          ? [result.given ? "given" : this.time(), summary && "summarised"].filter(Boolean).join(" · ") || "done"
+          ? [result.given ? "given" : result.recorded ? "recorded" : this.time(), summary && "summarised"].filter(Boolean).join(" · ") || "done"
           : state === "running"
             ? "running"
             : "requested",
@@ -71,7 +71,8 @@ export class Call {
     const shown = (words = "") => long(isJSON(words) ? indented(words) : words || "(empty)");
     const given = call.arguments || "{}";
     const by = result?.given && `result given by ${result.given}`;
-    const decision = [call.edited, result?.call?.respelled || call.respelled, result?.decision, by].filter(Boolean).join("; ");
+    const from = result?.recorded && `recorded as row ${result.recorded.split("/").at(-1)} of ${result.recorded.replace(/\/\d+$/, "")}`;
+    const decision = [call.edited, result?.call?.respelled || call.respelled, result?.decision, by, from].filter(Boolean).join("; ");
     if (given !== "{}") part(`arguments ${given}`, () => text("Arguments", shown(given)));
     if (decision) part(`decision ${decision}`, () => foreign(decision, "p", { class: "decision" }));
     if (!result) part("none", () => h("p.meta", {}, "No result yet."));

@@ -5,6 +5,14 @@ import { titleOf } from "./home.js";
 // cut lists the end reasons of chains that a limit cut short.
 const cut = new Set(["max_passes_exceeded", "max_llm_calls_exceeded", "max_agent_hops_exceeded", "max_loop_exceeded", "budget_exceeded"]);
 
+// answered says what answered the tool calls of a fork.
+function answered({ tools, coverage }) {
+  if (!tools) return "";
+  if (!coverage) return " · tool calls answered from its results";
+  const { hits, misses, live } = coverage;
+  return ` · ${hits} of ${hits + misses + live} tool calls answered from its results`;
+}
+
 export class Head {
   constructor(steering) {
     this.title = h("h1", { dir: "auto" }, "…");
@@ -50,7 +58,7 @@ export class Head {
       this.links = links;
       this.forks.replaceChildren(
         ...[
-          fork && h("p.note", {}, "Forked from ", link(fork.of), fork.at ? ` at ${reveal(fork.at)}` : " at its end", ` · ${fork.rows} rows shared`),
+          fork && h("p.note", {}, "Forked from ", link(fork.of), fork.at ? ` at ${reveal(fork.at)}` : " at its end", ` · ${fork.rows} rows shared`, answered(fork)),
           ...(fork?.changes || []).map((change) => foreign(`Replaced: ${change}`, "p", { class: "note" })),
           ...(fork?.left || []).map((call) => foreign(`Not shared, do not repeat: ${call}`, "p", { class: "note" })),
           forks.length > 0 && h("p.note", {}, "Forks: ", ...forks.flatMap((id, n) => (n ? [", ", link(id)] : [link(id)]))),

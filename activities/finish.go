@@ -332,8 +332,7 @@ func (a recorder) restsOnNothing(ctx context.Context, in FinishIn, report string
 			return false, fmt.Errorf("read the tool results of %s: %w", in.Investigation, err)
 		}
 		for _, e := range entries {
-			if e.Kind == transcript.KindResult && !e.Superseded && e.ErrorType == "" && e.Given == "" && e.Call != nil && !e.Call.Own &&
-				!agent.Inward(e.Call.Name) {
+			if e.Kind == transcript.KindResult && !e.Superseded && e.ErrorType == "" && e.Given == "" && e.Call != nil && !e.Call.Inward() {
 				return false, nil
 			}
 			seq = e.Seq

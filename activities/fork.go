@@ -194,8 +194,8 @@ func (a resolver) useCurrent(ctx context.Context, p *plan.Plan, of record.Invest
 			continue
 		}
 		one.Tools, one.Servers, one.ToolIDs, one.Shell = with.Tools, slices.Clone(with.Servers), with.ToolIDs, with.Shell
-		for n := range one.Servers {
-			if req.Fork.Tools == agent.ForkTape { // no worker beside the servers is needed
+		if req.Fork.Tools == agent.ForkTape {
+			for n := range one.Servers { // no worker beside the servers is needed
 				one.Servers[n].TaskQueue = ""
 			}
 		}
@@ -287,7 +287,7 @@ func (a recorder) addCoverage(ctx context.Context, investigation string, e *reco
 	e.Fork, counted.Coverage = &counted, &agent.Coverage{}
 	missed := map[string]int{}
 	for _, entry := range entries {
-		if entry.Superseded || entry.Shared > 0 || entry.Kind != transcript.KindResult || entry.Call == nil || !fork.Answers(*entry.Call) {
+		if entry.Superseded || entry.Shared > 0 || entry.Kind != transcript.KindResult || entry.Call == nil || entry.Call.Inward() {
 			continue
 		}
 		switch {

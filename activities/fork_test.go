@@ -272,14 +272,7 @@ func TestForkWithATape(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	b.recordedFork(agent.ForkTape)
-	value, err := b.env.ExecuteActivity(b.act.ListTools, activities.ListToolsIn{Ref: b.ref, Server: "lab"})
-	var listed activities.ListToolsOut
-	if err == nil {
-		err = value.Get(&listed)
-	}
-	if err != nil || listed.Tools != len(labTools) || listed.Error != "" || len(b.listed) > 0 {
-		t.Errorf("%+v, %v; the server was asked by %q", listed, err, b.listed)
-	}
+	b.listsWithoutServer()
 	told := b.asksIn(2,
 		agent.ToolCall{ID: "a", Name: "lab__read", Arguments: `{ "n": 1 }`}, agent.ToolCall{ID: "b", Name: "lab__write", Arguments: ``},
 		agent.ToolCall{ID: "c", Name: "lab__read", Arguments: `{"n":2}`}, agent.ToolCall{ID: "d", Name: "lab__read", Arguments: `{"n":1}`})
@@ -419,6 +412,19 @@ func (b *bench) finishes(id string, covered *agent.Coverage, missed ...record.No
 	}
 }
 
+// listsWithoutServer checks that an agent gets the list of tools, and that the server is not asked for it.
+func (b *bench) listsWithoutServer() {
+	b.t.Helper()
+	value, err := b.env.ExecuteActivity(b.act.ListTools, activities.ListToolsIn{Ref: b.ref, Server: "lab"})
+	var listed activities.ListToolsOut
+	if err == nil {
+		err = value.Get(&listed)
+	}
+	if err != nil || listed.Tools != len(labTools) || listed.Error != "" || len(b.listed) > 0 {
+		b.t.Errorf("%+v, %v; the server was asked by %q", listed, err, b.listed)
+	}
+}
+
 // TestForkOfTools: no server is asked for the tools of an execution that is shared as a whole.
 func TestForkOfTools(t *testing.T) {
 	t.Parallel()
@@ -426,14 +432,7 @@ func TestForkOfTools(t *testing.T) {
 	b.change(func(p *plan.Plan) {
 		p.Fork = &plan.Fork{Of: "other", Parts: map[string]plan.ForkPart{"s/A": {Iterations: 1, Ended: true}}}
 	})
-	value, err := b.env.ExecuteActivity(b.act.ListTools, activities.ListToolsIn{Ref: b.ref, Server: "lab"})
-	var listed activities.ListToolsOut
-	if err == nil {
-		err = value.Get(&listed)
-	}
-	if err != nil || listed.Tools != len(labTools) || listed.Error != "" || len(b.listed) > 0 {
-		t.Errorf("%+v, %v; the server was asked by %q", listed, err, b.listed)
-	}
+	b.listsWithoutServer()
 }
 
 // Whatever is wrong with a fork, it is refused before anything is copied.

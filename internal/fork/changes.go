@@ -34,7 +34,7 @@ func replaced(entries []transcript.Entry, texts map[string]string) (results []tr
 		}
 		e := found[0]
 		switch _, twice := byRow[e.Seq]; {
-		case e.Call.Own || agent.Inward(e.Call.Name):
+		case e.Call.Inward():
 			return nil, nil, fmt.Errorf("row %d is the result of %s, a tool of Inquest itself, and cannot be replaced", e.Seq, e.Call.Name)
 		case e.Refused || e.ErrorType == tool.ErrorOutcomeUnknown:
 			return nil, nil, fmt.Errorf("row %d is no result of %s: the call was refused, or it may not have taken effect", e.Seq, e.Call.Name)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/transcript"
@@ -57,7 +56,7 @@ func Record(entries []transcript.Entry, f plan.Fork) (all []Recorded) {
 	}
 	for _, e := range entries {
 		if e.Superseded || e.Seq > f.Until || e.Kind != transcript.KindResult || e.Call == nil || e.Given != "" || replaced(e.Seq) ||
-			!Answers(*e.Call) || e.Refused || !Returned(e.ErrorType) {
+			e.Call.Inward() || e.Refused || !Returned(e.ErrorType) {
 			continue
 		}
 		at := call{e.Execution, e.Key}
@@ -75,9 +74,6 @@ func Record(entries []transcript.Entry, f plan.Fork) (all []Recorded) {
 	})
 	return all
 }
-
-// Answers reports whether a tape can answer a call: tools of Inquest itself work in the fork as everywhere.
-func Answers(c transcript.Call) bool { return !c.Own && !agent.Inward(c.Name) }
 
 // Returned reports whether an error type is that of a result that a tool returned, or may have: other calls were not made, or their
 // failure says nothing about the tool.

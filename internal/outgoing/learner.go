@@ -49,9 +49,10 @@ func (l *Learner) Send(planned agent.Dialect, req *llm.Request, send sender) (ll
 	if earlier, ok := l.models.Load(req.Model); ok {
 		known = earlier.(*learned)
 	}
-	out, err := send(known.request(req), known.dialect)
+	sent := known.request(req)
+	out, err := send(sent, known.dialect)
 	if refuses(err) {
-		known, err = l.again(known, req, send, &out, err)
+		known, err = l.again(known, req, sent, send, &out, err)
 	}
 	if err == nil {
 		out.Omitted = known.omitted(req, planned)
@@ -59,10 +60,9 @@ func (l *Learner) Send(planned agent.Dialect, req *llm.Request, send sender) (ll
 	return out, withWindow(err)
 }
 
-// again sends a request that the server has refused, changed by what each refusal reveals. It is a function of its own because thousands
-// of requests may be waiting in Send, with all its variables on their stacks.
-func (l *Learner) again(known *learned, req *llm.Request, send sender, out *llm.Response, err error) (*learned, error) {
-	sent := known.request(req)
+// again sends a request that the server has refused in the form sent, changed by what each refusal reveals. It is a function of its own
+// because thousands of requests may be waiting in Send, with all its variables on their stacks.
+func (l *Learner) again(known *learned, req, sent *llm.Request, send sender, out *llm.Response, err error) (*learned, error) {
 	for range maxLessons {
 		next, ok := known.learn(err.Error(), req, sent)
 		changed := next.request(req)

@@ -121,6 +121,14 @@ func (f *Fork) LeftCalls() []LeftCall {
 	return f.Left
 }
 
+// AnsweredBy returns Tools. It works for nil.
+func (f *Fork) AnsweredBy() string {
+	if f == nil {
+		return ""
+	}
+	return f.Tools
+}
+
 // Guides reports whether a model call is the first own one of an execution that the fork guides. It works for nil.
 func (f *Fork) Guides(execution string, iteration int) bool {
 	return f != nil && f.Guide != "" && slices.Contains(f.Guided, execution) && iteration == f.Parts[execution].Iterations+1

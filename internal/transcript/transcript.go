@@ -303,6 +303,9 @@ type Call struct {
 	Step string `json:"step,omitempty"`
 }
 
+// Inward reports whether the tool is one of Inquest itself, whose results say nothing new about the systems that an agent investigates.
+func (c Call) Inward() bool { return c.Own || agent.Inward(c.Name) }
+
 // Compression records how a conversation was made to fit.
 type Compression struct {
 	OriginalTokens   int     `json:"original_token_count"`

@@ -40,7 +40,7 @@ func listTools(ctx context.Context, a *job.Worker, in job.ListToolsIn) (job.List
 		return Calls{j}.sharedList(ctx, in.Server)
 	}
 	var catalogue tool.Catalogue
-	if j.Plan.Fork != nil && j.Plan.Fork.Tools == agent.ForkTape {
+	if j.Plan.Fork.AnsweredBy() == agent.ForkTape {
 		catalogue, err = Calls{j}.recordedList(ctx, server)
 	} else {
 		catalogue, err = Calls{j}.presentList(ctx, server, in)

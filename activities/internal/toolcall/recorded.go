@@ -16,21 +16,19 @@ import (
 // A fork can answer its tool calls from the results of the other investigation (see agent.Fork). Such a call touches only our own store,
 // so it needs no approval and no activity of its own. The policy judges it like any other.
 
-// tape returns what answers the calls of a fork. The zero tape means that the tools do.
+// tape returns what answers the calls of a fork.
 func (j Calls) tape(ctx context.Context) (fork.Tape, error) {
-	if j.Plan.Fork == nil || j.Plan.Fork.Tape == "" {
-		return fork.Tape{}, nil
-	}
 	return j.Tapes.Get(ctx, j.Blobs, "recording", j.Plan.Fork.Tape)
 }
 
 // recorded reports whether a call is answered from the tape, if only with the message that it has no result.
 func (j Calls) recorded(ctx context.Context, tools *tool.Set, call transcript.Call) (bool, error) {
-	if j.Plan.Fork == nil || j.Plan.Fork.Tools == "" || !fork.Answers(call) {
-		return false, nil
+	by := j.Plan.Fork.AnsweredBy()
+	if by != agent.ForkLive || call.Inward() {
+		return by == agent.ForkTape && !call.Inward(), nil
 	}
 	tape, err := j.tape(ctx)
-	return j.Plan.Fork.Tools == agent.ForkTape || tape.Knows(call, made(tools, call)), err
+	return tape.Knows(call, made(tools, call)), err
 }
 
 // made returns the arguments with which a call would be made.

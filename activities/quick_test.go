@@ -645,6 +645,38 @@ func TestLocalAttemptsLeaveATrace(t *testing.T) {
 	}
 }
 
+// slowTrace writes no trace. It says that it begins, and waits.
+type slowTrace struct {
+	activities.Transcripts
+	begins  chan context.Context
+	release chan struct{}
+}
+
+func (s slowTrace) SetLive(ctx context.Context, _ transcript.Live) error {
+	s.begins <- ctx
+	<-s.release
+	return nil
+}
+
+// The end of a call does not interrupt the writing of its trace, because PostgreSQL's driver would close the connection.
+func TestTracesAreWrittenToTheEnd(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	s := slowTrace{b.store, make(chan context.Context), make(chan struct{})}
+	defer close(s.release)
+	var writing context.Context
+	b.reply = func(llm.Request) (llm.Response, error) {
+		writing = <-s.begins
+		return llm.Response{Content: "x", Finish: llm.FinishStop}, nil
+	}
+	b.act.Quick, b.act.Transcripts = time.Minute, s
+	got := b.asked()
+	activities.Drain(b.act, time.Minute)
+	if _, limited := writing.Deadline(); got != "x" || writing.Err() != nil || !limited {
+		t.Errorf("it ended with %q; the trace: %v, limited: %t", got, writing.Err(), limited)
+	}
+}
+
 // If a model takes longer than a workflow task may, the call continues, and the regular attempt gets its reply. On
 // another worker, the regular attempt waits for the reply for a while.
 func TestSlowRepliesAreHandedOver(t *testing.T) {

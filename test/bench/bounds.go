@@ -60,8 +60,8 @@ func (r *report) judge() {
 		atMost(8, float64(l.IterationEvents), "events of the largest of 100 iterations")
 		atMost(2.2, float64(l.IterationBytes)/(1<<10), "KB of history of the largest of 100 iterations")
 	}
-	if r.OwnSteps > 0 {
-		atLeast(1500, r.OwnSteps, "built-in steps a second, %d at a time", ownAgents)
+	if r.OwnRatio > 0 {
+		atLeast(0.1, r.OwnRatio, "built-in steps a second ÷ rows, %d at a time", ownAgents)
 	}
 	if r.SickRatio > 0 {
 		atMost(1.1, r.SickRatio, "duration beside a sick conversation ÷ without it, %d at a time", healthyRuns)

@@ -21,6 +21,8 @@ type report struct {
 	Long    []longRun `json:"long"`
 	// OwnSteps is the number of memory calls per second by 50 parallel agents.
 	OwnSteps float64 `json:"own_steps_per_second"`
+	// OwnRatio is OwnSteps divided by the number of rows per second that the same agents write to the transcript.
+	OwnRatio float64 `json:"own_ratio"`
 	// SickRatio is the median duration of healthy investigations beside one that the model server fails,
 	// divided by their median duration without it.
 	SickRatio float64 `json:"sick_ratio,omitempty"`

@@ -114,7 +114,11 @@ func (a *Worker) LeaveTrace(ctx context.Context, in GenerateIn) (stop func(), er
 		return nil, NotQuick(ErrorNotQuick, "an earlier slow call is waiting for its regular activity")
 	}
 	late := time.AfterFunc(ShowAfterInTask, func() {
-		if err := a.Transcripts.SetLive(ctx, in.Trace(ctx)); err != nil && ctx.Err() == nil {
+		// The end of the call does not interrupt it: PostgreSQL's driver would close the connection, and a new one costs much more than
+		// the write. The store ignores a trace that comes after the reply.
+		writing, cancel := context.WithTimeout(context.WithoutCancel(ctx), Abandoned)
+		defer cancel()
+		if err := a.Transcripts.SetLive(writing, in.Trace(ctx)); err != nil && ctx.Err() == nil {
 			a.Logger.Warn("the start of a model call was not recorded: if the call crashes the worker, the crash is not counted",
 				"execution", in.Ref.Execution, "error", err)
 		}

@@ -32,6 +32,12 @@ var ownEach = []agent.ToolCall{
 	{Name: agent.ToolArchivalMemorySearch, Arguments: `{"query":"redis eviction"}`},
 }
 
+// ownCall returns the n-th call of a reply, from 0.
+func ownCall(n int) transcript.Call {
+	call := ownEach[n%len(ownEach)]
+	return transcript.Call{ID: fmt.Sprint(n), Name: call.Name, Arguments: call.Arguments, Own: true}
+}
+
 // runOwn measures memory calls through the activity and the real store, without Temporal and without a model:
 // the replies with the calls are written beforehand. It compares them with writing as many rows.
 func runOwn(ctx context.Context, sys *system, o options, result *report) error {
@@ -119,8 +125,7 @@ func newRememberer(ctx context.Context, sys *system, name string) (rememberer, e
 func (r rememberer) reply(ctx context.Context, iteration int) error {
 	var body transcript.Body
 	for n := range ownCalls {
-		call := ownEach[n%len(ownEach)]
-		body.Calls = append(body.Calls, transcript.Call{ID: fmt.Sprint(n), Name: call.Name, Arguments: call.Arguments, Own: true})
+		body.Calls = append(body.Calls, ownCall(n))
 	}
 	_, err := r.sys.store.Append(ctx, transcript.Step{
 		Scope:  transcript.Scope{Investigation: r.ref.Investigation, Execution: r.ref.Execution},
@@ -146,8 +151,8 @@ func (r rememberer) write(ctx context.Context, iteration int) error {
 		Writer: transcript.Writer{RunID: ownRun, ActivityID: "2"},
 	}
 	for n := range ownCalls {
-		call := ownEach[n%len(ownEach)]
-		body := transcript.Body{Text: "done", Call: &transcript.Call{ID: fmt.Sprint(n), Name: call.Name, Arguments: call.Arguments, Own: true}}
+		call := ownCall(n)
+		body := transcript.Body{Text: "done", Call: &call}
 		step.Rows = append(step.Rows, transcript.Row{Key: transcript.ResultKey(iteration, n), Kind: transcript.KindResult, Body: body})
 	}
 	_, err := r.sys.store.Append(ctx, step)

@@ -90,8 +90,9 @@ func (r *report) longTable() table {
 func (r *report) alone() table {
 	t := table{"alone", "Steps and memory alone", []string{"what", "figure"}, nil}
 	if r.OwnSteps > 0 {
-		t.rows = append(t.rows, []string{fmt.Sprintf("built-in steps a second, %d agents at a time", ownAgents), number(r.OwnSteps)})
-		t.rows = append(t.rows, []string{"the same ÷ rows that they write to transcripts without calls", number(r.OwnRatio)})
+		t.rows = append(t.rows,
+			[]string{fmt.Sprintf("built-in steps a second, %d agents at a time", ownAgents), number(r.OwnSteps)},
+			[]string{"the same ÷ rows that they write to transcripts without calls", number(r.OwnRatio)})
 	}
 	if r.SickRatio > 0 {
 		t.rows = append(t.rows, []string{

@@ -45,6 +45,11 @@ func (a resolver) forkOf(ctx context.Context, r *record.Investigation, req agent
 		return p, err
 	}
 	fork.ApplyPrompts(&p)
+	if req.Trial {
+		if err := p.Try(); err != nil {
+			return p, refusal(err)
+		}
+	}
 	if r.Labels, err = a.forkLabels(ctx, p, of, req); err != nil {
 		return p, err
 	}
@@ -53,13 +58,19 @@ func (a resolver) forkOf(ctx context.Context, r *record.Investigation, req agent
 	for _, g := range p.Fork.Given {
 		_, name, _ := strings.Cut(g.Execution, "/")
 		why := fmt.Sprintf("%s gave the result of row %d", p.Fork.Author(g), g.Row)
+		switch {
+		case p.Fork.LeavesOut(g.Row):
+			why = fmt.Sprintf("%s left out the result of row %d", cmp.Or(p.Fork.By, "a person"), g.Row)
+		case g.By == plan.NoteBy:
+			why = fmt.Sprintf("an earlier fork left out the result of row %d", g.Row)
+		}
 		shared.Given = append(shared.Given, record.NotChecked{Server: g.Tool, Agents: []string{name}, Why: why})
 	}
 	for _, c := range p.Fork.Left[:min(len(p.Fork.Left), maxLeft)] {
 		shared.Left = append(shared.Left, job.Preview(c.String()))
 	}
 	r.Envelope = firstEnvelope(p, req.By)
-	r.Envelope.Fork = shared
+	r.Envelope.Fork, r.Envelope.Trial = shared, req.Trial
 	return p.Versioned(), nil
 }
 
@@ -208,6 +219,12 @@ func (a resolver) useCurrent(ctx context.Context, p *plan.Plan, of record.Invest
 		return refusal(fmt.Errorf("fork %s: the current configuration has no such agents: %s", of.ID, strings.Join(missing, ", ")))
 	}
 	p.Bounds, p.Timeout = now.Bounds, now.Timeout
+	if of.Envelope.Trial { // its plan lacks these
+		shown := p.Memory
+		if p.Scoring, p.Learning, p.Memory = now.Scoring, now.Learning, now.Memory; p.Memory != nil && shown != nil {
+			p.Memory.Shown = shown.Shown
+		}
+	}
 	return nil
 }
 

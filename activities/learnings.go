@@ -58,7 +58,7 @@ func planLearnings(
 
 // noteLearnings records which learnings the prompts of an investigation have, and tells people if their meaning was not compared.
 func (a resolver) noteLearnings(ctx context.Context, investigation string, p plan.Plan) error {
-	if p.Memory == nil || a.Learnings == nil {
+	if p.Memory == nil || p.Memory.Trial || a.Learnings == nil {
 		return nil
 	}
 	var ids []int64

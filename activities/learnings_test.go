@@ -88,11 +88,16 @@ func (b *bench) teach(project, investigation string, texts ...string) {
 	}
 }
 
-// resolved plans investigation w:1 and makes its agent's first call.
-func (b *bench) resolved() (p plan.Plan) {
+// resolved plans investigation w:1.
+func (b *bench) resolved() plan.Plan {
+	b.t.Helper()
+	return b.resolvedAs("w:1")
+}
+
+func (b *bench) resolvedAs(id string) (p plan.Plan) {
 	b.t.Helper()
 	var out activities.ResolveOut
-	value, err := b.env.ExecuteActivity(b.act.Resolve, activities.ResolveIn{Investigation: "w:1", RunID: "run"})
+	value, err := b.env.ExecuteActivity(b.act.Resolve, activities.ResolveIn{Investigation: id, RunID: "run"})
 	if err == nil {
 		err = value.Get(&out)
 	}
@@ -103,7 +108,7 @@ func (b *bench) resolved() (p plan.Plan) {
 	if err = errors.Join(err, json.Unmarshal(body, &p)); err != nil {
 		b.t.Fatal(err)
 	}
-	b.ref = activities.Ref{Investigation: "w:1", Execution: "s/A", Plan: out.Plan, Data: out.Data}
+	b.ref = activities.Ref{Investigation: id, Execution: "s/A", Plan: out.Plan, Data: out.Data}
 	return p
 }
 
@@ -205,19 +210,20 @@ func TestWithdrawnLearnings(t *testing.T) {
 	}
 }
 
-// TestSearchPastSessions: agents find ended investigations of their project.
+// TestSearchPastSessions: agents find ended investigations of their project that are no trials.
 func TestSearchPastSessions(t *testing.T) {
 	t.Parallel()
 	b, _ := newRecallBench(t, nil)
 	now := time.Now()
-	for n, project := range []string{"shop", "other", "shop"} {
+	for n, project := range []string{"shop", "other", "shop", "shop"} {
 		id := fmt.Sprint("past-", n)
 		r := record.Investigation{ID: id, WorkflowID: id, RunID: "r", Chain: "lab", AlertType: "incident", PlanHash: "p", StartedAt: now,
 			Labels: agent.Labels{Project: project}, Status: agent.StatusRunning}
 		if err := b.store.StartInvestigation(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}
-		if r.EndedAt, r.Status, r.Report = &now, agent.StatusCompleted, "checkout-7 ran out of memory"; n < 2 {
+		r.Envelope.Trial = n == 3
+		if r.EndedAt, r.Status, r.Report = &now, agent.StatusCompleted, "checkout-7 ran out of memory"; n != 2 {
 			if err := b.store.FinishInvestigation(t.Context(), r); err != nil {
 				t.Fatal(err)
 			}
@@ -232,7 +238,7 @@ func TestSearchPastSessions(t *testing.T) {
 		}
 		entries := b.entries("s/A")
 		if got := entries[len(entries)-1]; !strings.HasPrefix(got.Text, want) || strings.Contains(got.Text, "past-1") ||
-			strings.Contains(got.Text, "past-2") || len(got.Untrusted) == 0 {
+			strings.Contains(got.Text, "past-2") || strings.Contains(got.Text, "past-3") || len(got.Untrusted) == 0 {
 			t.Errorf("call %d: %+v", n, got.Body)
 		}
 	}

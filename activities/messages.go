@@ -34,6 +34,8 @@ type ResolveOut struct {
 	Before   *agent.EarlierCheck `json:"before,omitempty"`
 	// Fork is nil unless the investigation is a fork.
 	Fork *record.Fork `json:"fork,omitempty"`
+	// Trial is that of the request.
+	Trial bool `json:"trial,omitempty"`
 	// Level is the level of the worker that resolved the investigation. The run does not use features of later levels.
 	Level Level `json:"level,omitempty"`
 }

@@ -117,7 +117,7 @@ func (a resolver) resolved(ctx context.Context, r record.Investigation) (Resolve
 	return ResolveOut{
 		Plan: r.PlanHash, Data: r.DataHash, Skeleton: p.Skeleton(), SearchAttributes: a.SearchAttributes, By: r.Envelope.By,
 		Labels: r.Labels, Schedule: r.Envelope.Schedule, Before: r.Envelope.Before, Fork: r.Envelope.Fork,
-		Level: LevelListing,
+		Trial: r.Envelope.Trial, Level: LevelListing,
 	}, err
 }
 
@@ -132,7 +132,7 @@ func (a resolver) planOf(ctx context.Context, r *record.Investigation, earlier s
 	if err != nil {
 		return plan.Plan{}, refusal(err)
 	}
-	req.By = cmp.Or(req.By, agent.PersonOf(from))
+	req.By, r.Envelope.Trial = cmp.Or(req.By, agent.PersonOf(from)), req.Trial
 	if req.Fork != nil {
 		return a.forkOf(ctx, r, req, earlier)
 	}
@@ -146,6 +146,9 @@ func (a resolver) planOf(ctx context.Context, r *record.Investigation, earlier s
 		return plan.Plan{}, err
 	}
 	p, err := a.Planner.Plan(ctx, within, text)
+	if req.Trial && err == nil {
+		err = p.Try()
+	}
 	if later := notYet(ctx, err); later != nil {
 		return p, later
 	}
@@ -184,12 +187,12 @@ func (a resolver) planOf(ctx context.Context, r *record.Investigation, earlier s
 		r.Session, req.Again = s.Session(), true
 	}
 	req.Labels, r.Overrides = r.Labels, req.Overrides
-	if r.Fingerprint, _ = p.Dedup.Fingerprint(p.Chain, req, text); req.Again {
+	if r.Fingerprint, _ = p.Dedup.Fingerprint(p.Chain, req, text); req.Again || req.Trial {
 		r.Fingerprint = ""
 	}
 	before := r.Envelope.Before
 	r.Envelope = firstEnvelope(p, req.By)
-	r.Envelope.Schedule, r.Envelope.Before = req.Schedule, before
+	r.Envelope.Schedule, r.Envelope.Before, r.Envelope.Trial = req.Schedule, before, req.Trial
 	// Data that is already in the store is masked again, because someone else may have put it there.
 	if r.DataHash, err = a.Blobs.PutBlob(ctx, []byte(text)); err != nil {
 		return p, fmt.Errorf("keep the request's data: %w", err)

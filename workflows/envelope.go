@@ -52,7 +52,7 @@ func (r *investigationRun) envelope() record.Envelope {
 	skeleton := r.state.Resolved.Skeleton
 	out := record.Envelope{
 		Version: record.EnvelopeVersion, By: r.state.Resolved.By, Schedule: r.state.Resolved.Schedule, Before: r.state.Resolved.Before,
-		Fork: r.state.Resolved.Fork,
+		Fork: r.state.Resolved.Fork, Trial: r.state.Resolved.Trial,
 		Pass: r.state.Walk.Pass + 1, Hops: r.state.Walk.Hops,
 		Bounds:  skeleton.Bounds.InForce(skeleton.Timeout, r.state.Extended, r.state.Longer),
 		Answers: r.state.Answers, Undelivered: r.state.Undelivered, Summary: r.result.Summary, SummaryError: r.result.SummaryError,

@@ -39,6 +39,9 @@ type Request struct {
 	Labels
 	// Again starts an investigation even if there is a duplicate. Such an investigation has no fingerprint.
 	Again bool `json:"again,omitempty"`
+	// Trial is for experiments: nobody is notified or has to review it, its agents cannot look up earlier investigations, those of others
+	// do not find it, and it is neither scored nor learned from.
+	Trial bool `json:"trial,omitempty"`
 	// Schedule is the schedule that starts the investigation; nil means none.
 	Schedule *Schedule `json:"schedule,omitempty"`
 	// Fork continues another investigation with its chain and data. Nil means that the request is no fork.
@@ -48,7 +51,7 @@ type Request struct {
 // requestFields lists the fields in errors about invalid input.
 const requestFields = `{"chain" or "alert_type", "data" (text or JSON), "data_ref", "allow_empty", "attach", ` +
 	`"provider", "runbook", "use_mock", "requested_by", "mcp", "budgets", "project", "priority", "tenant", "session", ` +
-	`"metadata", "fingerprint", "again", "schedule", "fork"}`
+	`"metadata", "fingerprint", "again", "trial", "schedule", "fork"}`
 
 // ParseRequest parses a workflow's arguments strictly: there must be one, an object, with known fields only. The error
 // says what to write.

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/inquest-dev/inquest/activities"
@@ -54,7 +55,7 @@ func (e evaluationPlanner) Plan(ctx context.Context, req agent.Request, data str
 		return p, err
 	}
 	if err := p.Unattended(); err != nil {
-		return p, err
+		return p, fmt.Errorf("the chain cannot be evaluated: %w", err)
 	}
 	p.Scoring, p.Memory, p.Learning, p.RunbookURLs, p.Bounds.OnLimit = nil, nil, nil, nil, plan.OnBoundEnd
 	if e.nativeTools {

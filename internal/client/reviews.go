@@ -129,7 +129,8 @@ func (c *reader) Review(ctx context.Context, in system.ReviewIn, by agent.Identi
 // statsPeriod is how far back statistics go unless the caller says so.
 const statsPeriod = 30 * 24 * time.Hour
 
-// Stats summarises the ended investigations that a filter selects. If Since is zero, those that started in the last 30 days count.
+// Stats summarises the ended investigations that a filter selects, without trials. If Since is zero, those that started in the last 30 days
+// count.
 func (c *reader) Stats(ctx context.Context, by record.StatsKey, f record.Filter) (out system.Stats, err error) {
 	if !slices.Contains(record.StatsKeys(), by) {
 		return out, &system.InputError{Err: fmt.Errorf("by %q is not one of %v", by, record.StatsKeys())}
@@ -141,6 +142,7 @@ func (c *reader) Stats(ctx context.Context, by record.StatsKey, f record.Filter)
 	if f.Since.IsZero() {
 		f.Since = time.Now().Add(-statsPeriod).UTC().Truncate(time.Second)
 	}
+	f.NoTrials = true
 	all, err := st.Outcomes(ctx, f)
 	out.Since = f.Since
 	out.Items, out.Total = record.StatsOf(all, by)

@@ -253,7 +253,7 @@ func maskRequest(ctx context.Context, s *system.Start) (err error) {
 // fingerprint computes the request's fingerprint by the rules of its chain, unless the request has or refuses one.
 func (c *connection) fingerprint(s *system.Start) error {
 	switch {
-	case s.Request.Again:
+	case s.Request.Again, s.Request.Trial:
 		s.Request.Fingerprint = ""
 		return nil
 	case s.Request.Fingerprint != "" && s.Workflow != "":

@@ -131,6 +131,12 @@ func TestMaskedFingerprint(t *testing.T) {
 			},
 			fingerprint: `c "web-1"`,
 		},
+		"a trial": {
+			start: system.Start{
+				Data: `{"host":"web-1"}`, Chain: "c", Dedup: plan.Dedup{By: []string{"data.host"}},
+				Request: agent.Request{Labels: agent.Labels{Fingerprint: "f"}, Trial: true},
+			},
+		},
 		"brought": {
 			start: system.Start{
 				Data: `{"host":"web-1"}`, Chain: "c", Dedup: plan.Dedup{By: []string{"data.host"}},

@@ -20,24 +20,13 @@ const maxListed = 20
 
 // replaced returns the results that texts replace, in their order, and the texts by the numbers of the results.
 func replaced(entries []transcript.Entry, texts map[string]string) (results []transcript.Entry, byRow map[int64]string, err error) {
-	all := slices.DeleteFunc(slices.Clone(entries), func(e transcript.Entry) bool {
-		return e.Superseded || e.Kind != transcript.KindResult || e.Call == nil
-	})
 	byRow = map[int64]string{}
 	for _, name := range slices.Sorted(maps.Keys(texts)) {
-		found := named(name, entries, all)
-		switch {
-		case len(found) == 0:
-			return nil, nil, fmt.Errorf("no result of a tool has the row or call ID %q. Rows with results: %s", name, rowsOf(all))
-		case len(found) > 1:
-			return nil, nil, fmt.Errorf("several calls have the ID %q: give the row of a result, or STAGE/AGENT/ID: %s", name, rowsOf(found))
+		e, err := resultOf(name, entries)
+		if err != nil {
+			return nil, nil, err
 		}
-		e := found[0]
 		switch _, twice := byRow[e.Seq]; {
-		case e.Call.Inward():
-			return nil, nil, fmt.Errorf("row %d is the result of %s, a tool of Inquest itself, and cannot be replaced", e.Seq, e.Call.Name)
-		case e.Refused || e.ErrorType == tool.ErrorOutcomeUnknown:
-			return nil, nil, fmt.Errorf("row %d is no result of %s: the call was refused, or it may not have taken effect", e.Seq, e.Call.Name)
 		case strings.Count(e.Execution, "/") > 1:
 			return nil, nil, fmt.Errorf("row %d is a result of a dispatched agent (%s), and cannot be replaced", e.Seq, e.Execution)
 		case twice:
@@ -49,6 +38,35 @@ func replaced(entries []transcript.Entry, texts map[string]string) (results []tr
 	slices.SortFunc(results, func(a, b transcript.Entry) int { return cmp.Compare(a.Seq, b.Seq) })
 	return results, byRow, nil
 }
+
+// resultsOf returns the results of calls.
+func resultsOf(entries []transcript.Entry) []transcript.Entry {
+	return slices.DeleteFunc(slices.Clone(entries), func(e transcript.Entry) bool {
+		return e.Superseded || e.Kind != transcript.KindResult || e.Call == nil
+	})
+}
+
+// resultOf returns the result of a tool that a name means: see named.
+func resultOf(name string, entries []transcript.Entry) (e transcript.Entry, err error) {
+	all := resultsOf(entries)
+	found := named(name, entries, all)
+	switch {
+	case len(found) == 0:
+		return e, fmt.Errorf("no result of a tool has the row or call ID %q. Rows with results: %s", name, rowsOf(all))
+	case len(found) > 1:
+		return e, fmt.Errorf("several calls have the ID %q: give the row of a result, or STAGE/AGENT/ID: %s", name, rowsOf(found))
+	}
+	switch e = found[0]; {
+	case e.Call.Inward():
+		err = fmt.Errorf("row %d is the result of %s, a tool of Inquest itself, and cannot be changed", e.Seq, e.Call.Name)
+	case noResult(e):
+		err = fmt.Errorf("row %d is no result of %s: the call was refused, or it may not have taken effect", e.Seq, e.Call.Name)
+	}
+	return e, err
+}
+
+// noResult reports whether the row of a result has nothing of the tool.
+func noResult(e transcript.Entry) bool { return e.Refused || e.ErrorType == tool.ErrorOutcomeUnknown }
 
 // named returns the results that a name means: a result's row, that of its call, or the call's ID.
 func named(name string, entries, results []transcript.Entry) (found []transcript.Entry) {
@@ -117,14 +135,20 @@ func replace(f *plan.Fork, results, entries []transcript.Entry) error {
 			return fmt.Errorf("row %d is not shared, so it cannot be replaced: it comes after the place, or another call of its reply has no result",
 				e.Seq)
 		}
-		summary := transcript.SummaryKey(e.Iteration, e.CallIndex())
-		for _, s := range entries {
-			if s.Scope == e.Scope && s.Key == summary && !s.Superseded {
-				f.Without = append(f.Without, s.Seq)
-			}
-		}
+		f.Without = append(f.Without, summariesOf(e, entries)...)
 	}
 	return nil
+}
+
+// summariesOf returns the rows with summaries of a result.
+func summariesOf(result transcript.Entry, entries []transcript.Entry) (rows []int64) {
+	key := transcript.SummaryKey(result.Iteration, result.CallIndex())
+	for _, e := range entries {
+		if e.Scope == result.Scope && e.Key == key && !e.Superseded {
+			rows = append(rows, e.Seq)
+		}
+	}
+	return rows
 }
 
 // replacePrompts sets the prompts of agents by place.

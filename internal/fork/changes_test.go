@@ -175,8 +175,8 @@ func TestNoChanges(t *testing.T) {
 			chain, twice, results("", "same"),
 			`several calls have the ID "same": give the row of a result, or STAGE/AGENT/ID: 5 (read of`,
 		},
-		"our tool":   {chain, own, results("", "3"), "row 3 is the result of read, a tool of Inquest itself, and cannot be replaced"},
-		"a dispatch": {chain, rows(), results("", "12"), "a tool of Inquest itself, and cannot be replaced"},
+		"our tool":   {chain, own, results("", "3"), "row 3 is the result of read, a tool of Inquest itself, and cannot be changed"},
+		"a dispatch": {chain, rows(), results("", "12"), "a tool of Inquest itself, and cannot be changed"},
 		"refused": {
 			chain, refused, results("", "3"),
 			"row 3 is no result of read: the call was refused, or it may not have taken effect",

@@ -27,7 +27,8 @@ import (
 // Beside an agent's model call, the other agents of its stage share everything. Agents that had failed before the place fail again.
 //
 // If results are replaced and no place is given, it is the first reply that had read one of them. texts are those that replace results, by
-// their numbers: the fork itself has only the results' names.
+// their numbers: the fork itself has only the results' names. If results are left out, each agent shares the replies before the first one
+// that had read one of them, or another agent's report that may rest on one.
 func Cut(p plan.Plan, entries []transcript.Entry, asked agent.Fork) (f plan.Fork, texts map[int64]string, err error) {
 	if p.Check {
 		return f, nil, errors.New("it is a check of a schedule, which cannot be forked")
@@ -40,17 +41,27 @@ func Cut(p plan.Plan, entries []transcript.Entry, asked agent.Fork) (f plan.Fork
 	if err != nil {
 		return f, nil, err
 	}
-	before, err := h.before(asked.At)
+	var before func(*execution, *reply) bool
+	if len(asked.LeaveOut) > 0 {
+		results, f.LeftOut, err = leftOut(p, entries, asked.LeaveOut)
+		if err == nil {
+			asked.At, before, err = h.beforeReading(results)
+		}
+	} else {
+		before, err = h.before(asked.At)
+	}
 	if err != nil {
 		return f, nil, err
 	}
-	f = plan.Fork{At: asked.At, Parts: map[string]plan.ForkPart{}, Until: h.last}
+	f.At, f.Parts, f.Until = asked.At, map[string]plan.ForkPart{}, h.last
 	run := h.share(before, f.Parts)
 	if stage, ok := h.runOf(asked.At); ok {
 		run = stage
 	}
 	err = h.dropSubAgents(f.Parts)
-	if err == nil {
+	if len(f.LeftOut) > 0 {
+		withhold(&f, results, entries, texts)
+	} else if err == nil {
 		err = replace(&f, results, entries)
 	}
 	f.Guided = h.goingOn(run, f.Parts)
@@ -62,7 +73,7 @@ func Cut(p plan.Plan, entries []transcript.Entry, asked agent.Fork) (f plan.Fork
 	}
 	count(&f, entries, texts)
 	switch {
-	case f.Rows == 0:
+	case f.Rows == 0 && len(f.LeftOut) == 0:
 		return f, nil, errors.New("no model call comes before that, so there is nothing to share: use `starter rerun` instead")
 	case asked.Guide != "" && len(f.Guided) == 0:
 		return f, nil, errors.New("no agent would read the guidance: all agents of the stage have ended by then. Fork at an earlier place")

@@ -33,7 +33,7 @@ type Place struct {
 }
 
 // Record returns the results of an investigation that can answer calls of its fork, in the order of their calls. Results that the fork
-// replaces, or that a person gave, are not among them.
+// replaces or leaves out, or that a person gave, are not among them.
 func Record(entries []transcript.Entry, f plan.Fork) (all []Recorded) {
 	type call struct {
 		execution string
@@ -52,7 +52,7 @@ func Record(entries []transcript.Entry, f plan.Fork) (all []Recorded) {
 		}
 	}
 	replaced := func(row int64) bool {
-		return slices.ContainsFunc(f.Given, func(g plan.ForkGiven) bool { return g.Row == row })
+		return f.LeavesOut(row) || slices.ContainsFunc(f.Given, func(g plan.ForkGiven) bool { return g.Row == row })
 	}
 	for _, e := range entries {
 		if e.Superseded || e.Seq > f.Until || e.Kind != transcript.KindResult || e.Call == nil || e.Given != "" || replaced(e.Seq) ||

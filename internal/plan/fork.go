@@ -31,6 +31,8 @@ type Fork struct {
 	Given   []ForkGiven      `json:"given,omitempty"`
 	Results map[int64]string `json:"results,omitempty"`
 	Without []int64          `json:"without,omitempty"`
+	// LeftOut are the calls whose results no agent of the fork gets.
+	LeftOut []LeftOut `json:"left_out,omitempty"`
 	// Prompts replace the prompts of agents, by place (see Plan.AgentsByPlace).
 	Prompts map[string]string `json:"prompts,omitempty"`
 	// Tools says what answers tool calls: see agent.Fork. Tape is the blob with the recorded results, a fork.Tape.
@@ -46,15 +48,49 @@ type ForkGiven struct {
 	By        string `json:"by,omitempty"` // empty means Fork.By
 }
 
-// Author returns the name of the person who gave a result.
-func (f *Fork) Author(g ForkGiven) string { return cmp.Or(g.By, f.By, "a person") }
+// LeftOut are equal calls of the other investigation: of one tool, with the same arguments.
+type LeftOut struct {
+	Tool string  `json:"tool"`
+	Rows []int64 `json:"rows"` // the numbers of their results in the other investigation
+}
+
+// LeavesOut reports whether agents do not get a result, by its number in the other investigation.
+func (f *Fork) LeavesOut(row int64) bool {
+	return slices.ContainsFunc(f.LeftOut, func(l LeftOut) bool { return slices.Contains(l.Rows, row) })
+}
+
+// NoteBy is the author of the note in place of a result that is left out.
+const NoteBy = "Inquest"
+
+// RowList lists rows: "3, 12".
+func RowList(rows []int64) string {
+	return strings.ReplaceAll(strings.Trim(fmt.Sprint(rows), "[]"), " ", ", ")
+}
+
+// Author returns the name of the person who gave a result, or that of Inquest.
+func (f *Fork) Author(g ForkGiven) string {
+	if f.LeavesOut(g.Row) {
+		return NoteBy
+	}
+	return cmp.Or(g.By, f.By, "a person")
+}
 
 // Changes describes what the fork has instead of what tools and the other investigation's configuration had said. It works for nil.
 func (f *Fork) Changes() (lines []string) {
 	if f == nil {
 		return nil
 	}
+	for _, l := range f.LeftOut {
+		lines = append(lines, fmt.Sprintf("no results of %s (rows %s)", l.Tool, RowList(l.Rows)))
+	}
 	for _, g := range f.Given {
+		if f.LeavesOut(g.Row) {
+			continue
+		}
+		if g.By == NoteBy {
+			lines = append(lines, fmt.Sprintf("no result of %s (row %d)", g.Tool, g.Row))
+			continue
+		}
 		lines = append(lines, fmt.Sprintf("result of row %d (%s of %s), given by %s", g.Row, g.Tool, g.Execution, f.Author(g)))
 	}
 	for _, place := range slices.Sorted(maps.Keys(f.Prompts)) {

@@ -12,6 +12,8 @@ type Memory struct {
 	Problem string     `json:"problem,omitempty"`
 	// Known are the earlier learnings that the agent that learns is shown, chosen when it begins.
 	Known []Learning `json:"known,omitempty"`
+	// Trial means that agents cannot look up earlier investigations, and that it does not count as a use of learnings to show them.
+	Trial bool `json:"trial,omitempty"`
 }
 
 // Embedding is a model that turns texts into vectors. The worker that calls it reads the key from the environment variable

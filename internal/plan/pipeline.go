@@ -124,7 +124,7 @@ func (r Routing) asksPeople() bool {
 func (p *Plan) Unattended() error {
 	for _, s := range p.Stages {
 		if s.Routing.asksPeople() {
-			return fmt.Errorf("stage %s asks people, so the chain cannot be evaluated", s.Name)
+			return fmt.Errorf("stage %s asks people", s.Name)
 		}
 	}
 	return nil

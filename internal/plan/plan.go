@@ -96,6 +96,29 @@ const (
 	versionTape = 10
 )
 
+// Try removes from the plan of an experiment what would make it known to others, tell its agents of others, or wait for people: see
+// agent.Request. A fork keeps the learnings that the other investigation's agents were shown.
+func (p *Plan) Try() error {
+	if place := p.Remembers(); place != "" {
+		return fmt.Errorf("%s keeps a memory that later investigations read, so it cannot work in a trial", place)
+	}
+	p.Scoring, p.Learning, p.Bounds.OnLimit = nil, nil, OnBoundEnd
+	if p.Memory != nil {
+		p.Memory = &Memory{Shown: p.Memory.Shown, Trial: true}
+	}
+	return nil
+}
+
+// Remembers returns the place of an agent with a memory of its own, or an empty string.
+func (p *Plan) Remembers() string {
+	for place, a := range p.AgentsByPlace() {
+		if row, known := agent.LookupType(a.Type); known && row.Remembers() {
+			return place
+		}
+	}
+	return ""
+}
+
 // Versioned returns the plan with the oldest version that can run it.
 func (p Plan) Versioned() Plan {
 	p.Version = versionPlain

@@ -23,6 +23,8 @@ type Envelope struct {
 	Schedule *agent.Schedule     `json:"schedule,omitempty"`
 	Before   *agent.EarlierCheck `json:"before,omitempty"`
 	Check    *agent.Check        `json:"check,omitempty"`
+	// Trial means that the investigation is an experiment: see agent.Request.
+	Trial bool `json:"trial,omitempty"`
 	// Fork is nil unless the investigation was forked from another one.
 	Fork *Fork `json:"fork,omitempty"`
 	// Pending lists the stages of the chain that have not run.

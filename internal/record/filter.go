@@ -25,6 +25,7 @@ type Filter struct {
 	Review    ReviewState       // state of the review; empty means any
 	Assignee  string            // who claimed the review; empty means anyone
 	Open      bool              // not ended
+	NoTrials  bool              // see Envelope.Trial
 	// Search is a part of the workflow ID, chain or alert type. It can also be words that all occur in these, the alert, the error,
 	// the report or the summary; a word of three or more characters matches as a prefix. An empty string selects any.
 	Search string
@@ -51,7 +52,8 @@ func (f Filter) Selects(r Investigation) bool {
 		(f.Status == "" || r.Status == f.Status) && (f.Chain == "" || r.Chain == f.Chain) &&
 		(f.AlertType == "" || r.AlertType == f.AlertType) && (f.Tenant == "" || r.Tenant == f.Tenant) &&
 		(f.Session == "" || r.Session == f.Session) && f.hasMetadata(r.Metadata) && !r.StartedAt.Before(f.Since) &&
-		(!f.Open || r.EndedAt == nil) && (!f.NeedsMe || r.EndedAt == nil && slices.Contains(NeedsMe, string(r.Status)))
+		(!f.Open || r.EndedAt == nil) && !(f.NoTrials && r.Envelope.Trial) &&
+		(!f.NeedsMe || r.EndedAt == nil && slices.Contains(NeedsMe, string(r.Status)))
 }
 
 // sees reports whether the filter allows the project.

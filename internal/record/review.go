@@ -54,8 +54,8 @@ type Review struct {
 var ErrReviewState = errors.New("the review does not allow this")
 
 // ReviewOf returns the review of an investigation, given its stored row; nil means that it has none. The result is nil if the
-// investigation has not ended. The row of an earlier run does not count. Cancelled and terminated investigations need no review unless
-// somebody reopens it.
+// investigation has not ended. The row of an earlier run does not count. Cancelled and terminated investigations and trials need no review
+// unless somebody reopens it.
 func ReviewOf(r Investigation, stored *Review) *Review {
 	if r.EndedAt == nil {
 		return nil
@@ -66,8 +66,9 @@ func ReviewOf(r Investigation, stored *Review) *Review {
 		out = *stored
 		out.State = NeedsReview
 	}
+	unwanted := r.Status == agent.StatusCancelled || r.Status == agent.StatusTerminated || r.Unchanged() || r.Envelope.Trial
 	switch {
-	case out.ReviewedAt != nil, !known && (r.Status == agent.StatusCancelled || r.Status == agent.StatusTerminated || r.Unchanged()):
+	case out.ReviewedAt != nil, !known && unwanted:
 		out.State = Reviewed
 	case out.AssignedAt != nil:
 		out.State = InReview

@@ -314,6 +314,9 @@ func conditionsOf(f Filter, db database, found searched) (query string, args []a
 		const claimed = ` AND (id, writer) IN (SELECT investigation, run FROM reviews WHERE assigned_at IS NOT NULL AND assignee = $%d)`
 		and(claimed, textColumn{&f.Assignee})
 	}
+	if f.NoTrials {
+		query += ` AND NOT ` + isTrial
+	}
 	if f.NeedsMe {
 		query += ` AND status IN ('` + strings.Join(record.NeedsMe, `', '`) + `')`
 	}

@@ -235,8 +235,11 @@ func (s outcomes) Reviews(ctx context.Context, all []record.Investigation) (map[
 const reviewState = `CASE WHEN ended_at IS NULL THEN '' ELSE COALESCE(
 	(SELECT CASE WHEN reviewed_at IS NOT NULL THEN 'reviewed' WHEN assigned_at IS NOT NULL THEN 'in_progress' ELSE 'needs_review' END
 		FROM reviews WHERE investigation = investigations.id AND run = investigations.writer),
-	CASE WHEN status IN ('cancelled', 'terminated') OR session <> '' AND envelope LIKE '%"check":{"changed":false%' THEN 'reviewed'
-		ELSE 'needs_review' END) END`
+	CASE WHEN status IN ('cancelled', 'terminated') OR session <> '' AND envelope LIKE '%"check":{"changed":false%' OR ` + isTrial + `
+		THEN 'reviewed' ELSE 'needs_review' END) END`
+
+// isTrial selects the investigations of record.Envelope.Trial: quotes in texts are escaped.
+const isTrial = `envelope LIKE '%"trial":true%'`
 
 // Outcomes returns how the ended investigations that a filter selects ended, and what people think of them, in no particular order.
 func (s outcomes) Outcomes(ctx context.Context, f Filter) (all []record.Outcome, err error) {

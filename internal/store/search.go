@@ -245,7 +245,7 @@ func (s *wordSet) value(value any) {
 func (s lessons) PastInvestigations(ctx context.Context, q learning.PastQuery) (found []learning.Past, err error) {
 	f := Filter{
 		Projects: []string{cmp.Or(q.Project, agent.DefaultProject)}, AlertType: q.AlertType, Since: q.Since, Search: q.Text,
-		Limit: 4 * q.Limit, // some may not have ended
+		NoTrials: true, Limit: 4 * q.Limit, // some may not have ended
 	}
 	all, err := investigations(s).Investigations(ctx, f)
 	if err != nil {

@@ -217,6 +217,7 @@ type StartBody struct {
 	Fingerprint string            `json:"fingerprint,omitempty" doc:"requests with the same fingerprint share one investigation"`
 	Metadata    map[string]string `json:"metadata,omitempty" doc:"your own key-value pairs"`
 	Again       bool              `json:"again,omitempty" doc:"start a new investigation even if one with the same fingerprint exists"`
+	Trial       bool              `json:"trial,omitempty" doc:"an experiment: nobody is notified or reviews it, nothing is learned from it"`
 	Fork        *agent.Fork       `json:"fork,omitempty" doc:"continue another investigation from a place in it, with its chain and data"`
 }
 
@@ -224,7 +225,7 @@ type StartBody struct {
 func (b StartBody) Request() agent.Request {
 	return agent.Request{
 		Chain: b.Chain, AlertType: b.AlertType, AllowEmpty: b.AllowEmpty, Attach: b.Attach, Provider: b.Provider, Runbook: b.Runbook,
-		UseMock: b.UseMock, Again: b.Again, Fork: b.Fork, Overrides: agent.Overrides{MCP: b.MCP, Budgets: b.Budgets},
+		UseMock: b.UseMock, Again: b.Again, Trial: b.Trial, Fork: b.Fork, Overrides: agent.Overrides{MCP: b.MCP, Budgets: b.Budgets},
 		Labels: agent.Labels{
 			Project: b.Project, Tenant: b.Tenant, Session: b.Session, Priority: b.Priority, Fingerprint: b.Fingerprint, Metadata: b.Metadata,
 		},

@@ -33,7 +33,7 @@ func TestForks(t *testing.T) {
 	for shard := range shards {
 		t.Run(fmt.Sprint(shard), func(t *testing.T) {
 			t.Parallel()
-			s, forks, given, recorded := storetest.Open(t), 0, 0, 0
+			s, forks, given, without, recorded := storetest.Open(t), 0, 0, 0, 0
 			for seed := shard; seed < *seeds; seed += shards {
 				of := cast(s, fmt.Sprintf("forked-%d", seed), uint64(seed))
 				if of.talking {
@@ -45,15 +45,17 @@ func TestForks(t *testing.T) {
 					if f == nil {
 						continue
 					}
-					forks, given, recorded = forks+1, given+len(f.fork.Results), recorded+f.recorded(t)
+					forks, given, without = forks+1, given+len(f.fork.Results), without+len(f.fork.LeaveOut)
+					recorded += f.recorded(t)
 					for _, problem := range f.check(t.Context()) {
 						t.Errorf("fork %d of seed %d, at %q: %s", n+1, seed, f.fork.At, f.normal(problem))
 					}
 					of = f
 				}
 			}
-			if forks < *seeds/shards/4 || given < *seeds/shards/20 || recorded < *seeds/shards/20 {
-				t.Errorf("only %d forks were made, %d with another result; %d calls were answered from a tape", forks, given, recorded)
+			if least := *seeds / shards / 20; forks < 5*least || given < least || without < least || recorded < least {
+				t.Errorf("only %d forks were made, %d with another result and %d without one; %d calls were answered from a tape",
+					forks, given, without, recorded)
 			}
 		})
 	}
@@ -67,14 +69,20 @@ func (r *run) forked(t *testing.T, seed uint64, n int) *run {
 	f := newRun(r.store, fmt.Sprintf("%s-%d", r.id, n+1), seed*100+uint64(n), r.profile)
 	asked := &agent.Fork{Of: r.investigation(), At: at}
 	results := slices.DeleteFunc(slices.Clone(before), func(e transcript.Entry) bool { return e.Kind != transcript.KindResult })
-	if n%2 == 1 && len(results) > 0 {
-		row := results[pick(len(results), seed, "result", n)]
-		at, asked.At, asked.Results = "", "", map[string]string{fmt.Sprint(row.Seq): "given"}
-	}
 	asked.Tools = []string{"", agent.ForkTape, agent.ForkLive}[pick(3, seed, "tools", n)]
+	if n > 0 && len(results) > 0 {
+		row := fmt.Sprint(results[pick(len(results), seed, "result", n)].Seq)
+		at, asked.At = "", ""
+		if n%2 == 1 {
+			asked.Results = map[string]string{row: "given"}
+		} else {
+			asked.LeaveOut, asked.Tools = []string{row}, agent.ForkTape
+		}
+	}
 	f.fork, f.plan, f.agents, f.together = asked, r.plan, r.agents, r.together
+	f.trial = seed%2 == 1 && r.plan.Remembers() == ""
 	f.steps = append([]agent.ToolCall{}, r.planned()...)
-	cut, _, refused := fork.Cut(r.plan, before, *f.fork)
+	cut, texts, refused := fork.Cut(r.plan, before, *f.fork)
 	f.play()
 	failed, _ := errors.AsType[*temporal.ApplicationError](f.env.GetWorkflowError())
 	if was := failed != nil && failed.Type() == activities.ErrorInvalidRequest; was != (refused != nil) {
@@ -86,10 +94,13 @@ func (r *run) forked(t *testing.T, seed uint64, n int) *run {
 	if diff := cmp.Diff(before, r.rows(t)); diff != "" {
 		t.Errorf("fork of seed %d at %q: the other investigation changed: %s", seed, at, diff)
 	}
+	ended, err := r.store.Investigation(t.Context(), f.investigation())
+	if err != nil || ended.Envelope.Trial != f.trial {
+		t.Errorf("fork of seed %d: %v, its record says trial: %t", seed, err, ended.Envelope.Trial)
+	}
 	for _, g := range cut.Given {
-		ended, err := r.store.Investigation(t.Context(), f.investigation())
 		said := func(n record.NotChecked) bool {
-			return strings.HasSuffix(n.Why, fmt.Sprintf(" gave the result of row %d", g.Row))
+			return strings.HasSuffix(n.Why, fmt.Sprintf(" the result of row %d", g.Row))
 		}
 		if err != nil || ended.Status.Closed() && !slices.ContainsFunc(ended.Envelope.NotChecked, said) {
 			t.Errorf("fork of seed %d: %v, the result of row %d does not count as not checked: %+v", seed, err, g.Row, ended.Envelope)
@@ -105,8 +116,12 @@ func (r *run) forked(t *testing.T, seed uint64, n int) *run {
 	for _, e := range before {
 		failed := e.Kind == transcript.KindTry || e.Kind == transcript.KindFallback || slices.Contains(cut.Without, e.Seq)
 		if part, ok := cut.Parts[e.Execution]; ok && !failed && !e.Superseded && e.Iteration <= part.Iterations {
-			if asked.Results[fmt.Sprint(e.Seq)] != "" {
-				e.Body = e.With(transcript.Given{Text: "given", Size: 5, By: "a person"})
+			if text, given := texts[e.Seq]; given {
+				by := "a person"
+				if cut.LeavesOut(e.Seq) {
+					by = "Inquest"
+				}
+				e.Body = e.With(transcript.Given{Text: text, Size: len(text), By: by})
 			}
 			want = append(want, e)
 		}
@@ -118,6 +133,12 @@ func (r *run) forked(t *testing.T, seed uint64, n int) *run {
 	for i := range min(len(want), len(shared)) {
 		if shared[i].Shared != want[i].Seq || shared[i].Usage != nil {
 			t.Errorf("fork of seed %d at %q: row %d is %+v", seed, at, i+1, shared[i])
+		}
+	}
+	for _, e := range f.rows(t) {
+		got, _ := strconv.ParseInt(path.Base(e.Recorded), 10, 64)
+		if cut.LeavesOut(got) && e.Shared == 0 || cut.LeavesOut(e.Shared) && e.Given == "" {
+			t.Errorf("fork of seed %d: an agent got a result that is left out (%v): %+v", seed, cut.LeftOut, e)
 		}
 	}
 	return f

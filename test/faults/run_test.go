@@ -50,7 +50,8 @@ type run struct {
 	times    []time.Time    // times of the models' answers, by the environment's clock
 	replies  int            // of a conversation
 
-	fork *agent.Fork // nil: it is none
+	fork  *agent.Fork // nil: it is none
+	trial bool        // of a fork
 	// says returns the models' replies; if nil, the seed chooses them.
 	says  func(at place) llm.Response
 	steps []agent.ToolCall // of the plan, for agents that carry one out; if nil, the seed chooses them
@@ -117,7 +118,7 @@ func (r *run) Inputs(ctx context.Context, _, _ string) ([][]byte, string, error)
 			return [][]byte{[]byte(`{"agent":"A"}`)}, nil
 		}
 		if r.fork != nil {
-			body, err := json.Marshal(agent.Request{Fork: r.fork})
+			body, err := json.Marshal(agent.Request{Fork: r.fork, Trial: r.trial})
 			return [][]byte{body}, err
 		}
 		return [][]byte{[]byte(`{"chain":"c","data":"what happened?"}`)}, nil

@@ -19,6 +19,9 @@ func (c *toolCall) recallPast(ctx context.Context, call tool.Call) (tool.Result,
 	if c.Learnings == nil || c.Plan.Memory == nil {
 		return tool.Failure(tool.ErrorUnavailable, "Earlier investigations are currently unavailable."), nil
 	}
+	if c.Plan.Memory.Trial {
+		return tool.Failure(tool.ErrorPermissionDenied, "Earlier investigations cannot be looked up: this investigation is a trial."), nil
+	}
 	now := c.Now(ctx)
 	if call.Name == agent.ToolSearchSessions {
 		in, err := learning.ParseSessions(call.Arguments)

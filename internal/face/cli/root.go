@@ -106,7 +106,9 @@ type helpGroup struct {
 
 func helpGroups(c *base.CLI, full base.FullCommands) []helpGroup {
 	return []helpGroup{
-		{"Start", []*cobra.Command{start.NewRun(c), start.NewRerun(c), start.NewFork(c), start.NewSchedule(c), start.NewChat(c)}},
+		{"Start", []*cobra.Command{
+			start.NewRun(c), start.NewRerun(c), start.NewFork(c), start.NewWhy(c), start.NewSchedule(c), start.NewChat(c),
+		}},
 		{"Inspect", []*cobra.Command{
 			look.NewList(c), look.NewReport(c), look.NewStatus(c), look.NewWatch(c), look.NewShow(c), look.NewArtifacts(c),
 			look.NewCompare(c), decide.NewScore(c), configure.NewRate(c), configure.NewReview(c), look.NewStats(c), configure.NewPostmortem(c),

@@ -12,6 +12,26 @@ import (
 	"github.com/inquest-dev/inquest/internal/record"
 )
 
+// Nobody hears of a trial, whatever it does.
+func TestTrialsAreSilent(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, config.Notifications{
+			Channels: map[string]config.NotificationChannel{"all": hook("all")}, Routes: []config.NotificationRoute{{Channels: []string{"all"}}},
+		})
+		for _, trial := range []bool{true, false} {
+			id := map[bool]string{true: "trial", false: "incident"}[trial]
+			r := w.start(id, func(r *record.Investigation) { r.Envelope.Trial = trial })
+			w.waits(id, 1, "c1")
+			asked := w.passes(10 * time.Second)
+			w.finish(r)
+			if sent := append(asked, w.passes(10*time.Second)...); (len(sent) == 0) != trial {
+				t.Errorf("trial %v: %q", trial, sent)
+			}
+		}
+	})
+}
+
 // People hear of a check only when it brings news, but of everything that it asks them.
 func TestChecksSpeakOfChanges(t *testing.T) {
 	t.Parallel()

@@ -93,6 +93,9 @@ func (o *owner) event(ctx context.Context, m record.Notification) (*Event, error
 			Metadata: r.Metadata, StartedAt: r.StartedAt, EndedAt: r.EndedAt, URL: system.PageOf(o.PageURL, r.ID),
 		},
 	}
+	if r.Envelope.Trial {
+		return nil, nil
+	}
 	check := r.Envelope.Check
 	switch s := r.Envelope.Schedule; {
 	case s == nil:

@@ -41,7 +41,7 @@ func bodyOf(s system.Start) system.StartBody {
 	b := system.StartBody{
 		Project: q.Project, Chain: q.Chain, AlertType: q.AlertType, AllowEmpty: q.AllowEmpty, Attach: q.Attach, Provider: q.Provider,
 		Runbook: q.Runbook, UseMock: q.UseMock, MCP: q.MCP, Budgets: q.Budgets, Tenant: q.Tenant, Session: q.Session,
-		Priority: q.Priority, Fingerprint: q.Fingerprint, Metadata: q.Metadata, Again: q.Again, Fork: q.Fork,
+		Priority: q.Priority, Fingerprint: q.Fingerprint, Metadata: q.Metadata, Again: q.Again, Trial: q.Trial, Fork: q.Fork,
 	}
 	if s.Data != "" {
 		b.Data, _ = json.Marshal(s.Data) // text always encodes

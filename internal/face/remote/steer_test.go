@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -8,8 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
+	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/system"
 )
 
@@ -48,10 +50,25 @@ func TestSteerSendsTheBody(t *testing.T) {
 			if err := json.Unmarshal([]byte(sent), got.Interface()); err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(want, got.Elem().Interface()); diff != "" {
+			if diff := gocmp.Diff(want, got.Elem().Interface()); diff != "" {
 				t.Errorf("-given +sent:\n%s", diff)
 			}
 		})
+	}
+}
+
+// A request to start an investigation is sent with each field, apart from what it takes from elsewhere.
+func TestStartSendsTheRequest(t *testing.T) {
+	t.Parallel()
+	want := filled(agent.Request{}).(agent.Request)
+	want.Data, want.DataRef, want.By, want.RequestedBy, want.Schedule = nil, "", "", "", nil
+	body, err := json.Marshal(bodyOf(system.Start{Request: want}))
+	var sent system.StartBody
+	if err = cmp.Or(err, json.Unmarshal(body, &sent)); err != nil {
+		t.Fatal(err)
+	}
+	if diff := gocmp.Diff(want, sent.Request()); diff != "" {
+		t.Errorf("-given +sent:\n%s", diff)
 	}
 }
 
@@ -73,8 +90,23 @@ func filled(body any) any {
 			fill(v.Elem())
 		case reflect.String:
 			v.SetString("x")
-		case reflect.Int:
+		case reflect.Bool:
+			v.SetBool(true)
+		case reflect.Int, reflect.Int64:
 			v.SetInt(7)
+		case reflect.Float64:
+			v.SetFloat(7)
+		case reflect.Slice:
+			v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+			fill(v.Index(0))
+		case reflect.Map:
+			key, value := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
+			fill(key)
+			fill(value)
+			v.Set(reflect.MakeMap(v.Type()))
+			v.SetMapIndex(key, value)
+		case reflect.Uint8: // of JSON
+			v.SetUint('7')
 		default:
 			panic("no value for a field of the type " + v.Type().String())
 		}

@@ -39,6 +39,8 @@ func Model(req llm.Request) llm.Response {
 		return s.play(reporter(s))
 	case "ExecSummaryAgent":
 		return s.summary()
+	case "ConclusionAgent":
+		return s.compareConclusions()
 	case "Planner":
 		return s.planner()
 	case "Executor":

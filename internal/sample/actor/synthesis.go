@@ -1,9 +1,12 @@
 package actor
 
 import (
+	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 
+	"github.com/inquest-dev/inquest/internal/llm"
 	"github.com/inquest-dev/inquest/internal/prompt"
 )
 
@@ -47,4 +50,35 @@ func synthesisAgent(s scene) role {
 	see.Votes = strings.Join(votes, "; ")
 	r.See = see
 	return r
+}
+
+var changing = regexp.MustCompile(`\d+`)
+
+// compareConclusions compares texts without their numbers.
+func (s scene) compareConclusions() llm.Response {
+	var asked struct {
+		Conclusion string `json:"conclusion"`
+		Others     []struct {
+			Number     int    `json:"number"`
+			Conclusion string `json:"conclusion"`
+		} `json:"others"`
+	}
+	from := max(strings.Index(s.task, "{"), 0)
+	_ = json.NewDecoder(strings.NewReader(s.task[from:])).Decode(&asked) // an unknown text has no conclusions
+	text := func(conclusion string) string { return changing.ReplaceAllString(conclusion, "") }
+	type verdict struct {
+		Number  int    `json:"number"`
+		Verdict string `json:"verdict"`
+		Reason  string `json:"reason"`
+	}
+	verdicts := []verdict{}
+	for _, other := range asked.Others {
+		v := verdict{other.Number, "different", "a scripted model compares words"}
+		if text(other.Conclusion) == text(asked.Conclusion) {
+			v.Verdict = "same"
+		}
+		verdicts = append(verdicts, v)
+	}
+	answer, _ := json.Marshal(map[string]any{"verdicts": verdicts}) // it always encodes
+	return llm.Response{Content: string(answer), Finish: llm.FinishStop}
 }

@@ -246,6 +246,7 @@ func testFindAndList(t *testing.T, open opener) {
 		"text":             {store.Filter{Search: "x-fl"}, []record.Investigation{other}},
 		"text in chain":    {store.Filter{Search: "db", Projects: []string{"payments"}}, []record.Investigation{other}},
 		"other text":       {store.Filter{Search: "%"}, nil},
+		"no trials":        {store.Filter{NoTrials: true}, []record.Investigation{named, recent, other}},
 		"one of them only": {store.Filter{Metadata: map[string]string{"team": "db", "a": "b"}}, nil},
 	}
 	for name, test := range tests {
@@ -257,6 +258,8 @@ func testFindAndList(t *testing.T, open opener) {
 			}
 		}
 	}
+	same(t, "to review", len(must(s.Investigations(ctx, store.Filter{Review: record.NeedsReview}))(t)), 0)
+	same(t, "review of a trial", record.ReviewOf(old, nil).State, record.Reviewed)
 	ok(t, s.SetWaiting(ctx, record.Waiting{
 		Investigation: other.ID, WorkflowID: other.WorkflowID, RunID: other.RunID, Seq: 1, Status: agent.StatusPaused,
 	}))
@@ -289,6 +292,7 @@ func fourInvestigations(t *testing.T, s Store) (old, recent, other, named record
 		Metadata: map[string]string{"team": "db", "<a>": "\"b\"", "x": `x"team`},
 	}
 	other.Overrides.Budgets.MaxPasses = 2
+	old.Envelope.Trial = true
 	named = investigation("id-like-x", "w/1", 9)
 	for _, r := range []record.Investigation{recent, old, other, named} {
 		ok(t, s.StartInvestigation(ctx, r))

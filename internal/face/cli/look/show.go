@@ -92,7 +92,7 @@ func show(ctx context.Context, c *base.CLI, id string, only part, found bool) er
 	if f := w.Investigation.Envelope.Fork; f != nil {
 		fmt.Fprintln(&text, terminal.CleanLine("forked from "+f.String()))
 		for _, change := range f.Changes {
-			fmt.Fprintln(&text, terminal.CleanLine("replaced: "+change))
+			fmt.Fprintln(&text, terminal.CleanLine("changed: "+change))
 		}
 		for _, call := range f.Left {
 			fmt.Fprintln(&text, terminal.CleanLine("not shared, do not repeat: "+call))

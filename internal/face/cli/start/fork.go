@@ -55,6 +55,9 @@ model gets an error, and the report lists the tool under "Not checked". With "li
 go to the real tools. Hooks, service agents, the memory of agents, and tools that a model's
 provider runs work as always.
 
+--leave-out keeps a tool's result from all agents, with the results of all equal calls. The fork
+begins before the first reply that had read one. "starter why ID" does this for each result.
+
 --prompt replaces the system_prompt of an agent or, if it has none, its custom_instructions. The
 agent must make its first model call in the fork.`,
 		Example: `  starter fork lab-0a1b2c3d --at analyse --provider openai:gpt-4o
@@ -94,6 +97,8 @@ func (f *forkFlags) add(cmd *cobra.Command, s *system.Start) {
 	set.StringArrayVar(&f.results, "result", nil, "replace a tool's result: ROW=TEXT, ROW=@file or ROW=- (or the call's ID); may be repeated")
 	set.StringArrayVar(&f.prompts, "prompt", nil,
 		"replace an agent's prompt: AGENT=@file or STAGE/AGENT=@file, or @file for the only agent that goes on; may be repeated")
+	set.StringArrayVar(&req.Fork.LeaveOut, "leave-out", nil,
+		"give no agent this result of a tool: ROW (or the call's ID), with those of equal calls; implies --tools tape; may be repeated")
 	set.StringVar(&req.Fork.Tools, "tools", "",
 		"answer tool calls from the other investigation: tape (only from it) or live (else from the tool; default: call all tools)")
 	set.StringVar(&req.Provider, "provider", "", `model for every agent: an llm_providers entry or "provider:model"`)
@@ -108,6 +113,12 @@ func (f *forkFlags) add(cmd *cobra.Command, s *system.Start) {
 func (f *forkFlags) read(c *base.CLI, req *agent.Request) (err error) {
 	if t := req.Fork.Tools; t != "" && t != agent.ForkTape && t != agent.ForkLive {
 		return base.Usagef("--tools %q: use tape or live", t)
+	}
+	if len(req.Fork.LeaveOut) > 0 {
+		if req.Fork.At != "" || len(f.results) > 0 || req.Fork.Tools == agent.ForkLive {
+			return base.Usagef("--leave-out cannot be used with --at, --result or --tools live: the fork begins where the results are read")
+		}
+		req.Fork.Tools = agent.ForkTape
 	}
 	all := append(slices.Concat(f.results, f.prompts), req.Fork.Guide)
 	fromElsewhere := func(value string) bool { return value != "-" && !strings.HasSuffix(value, "=-") }
@@ -180,7 +191,7 @@ func prepareFork(ctx context.Context, c *base.CLI, id string, s *system.Start) (
 	}
 	c.Say("%d of %d rows are shared with %s", f.Rows, len(of.Entries), asked.Of)
 	for _, change := range f.Changes() {
-		c.Say("replaced: %s", terminal.CleanLine(change))
+		c.Say("changed: %s", terminal.CleanLine(change))
 	}
 	if asked.Tools != "" {
 		c.Say("%d results of %s answer tool calls", len(fork.Record(of.Entries, f)), asked.Of)

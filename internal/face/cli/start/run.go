@@ -114,8 +114,8 @@ func notStarted(err error) error {
 		return base.Usagef("%s", strings.NewReplacer(`"chain"`, "--chain", `"alert_type"`, "--alert-type", `"provider"`, "--provider",
 			`"data"`, "--data", `"allow_empty": true`, "--allow-empty", `"attach": true`, "--attach",
 			`"again": true`, "--again", `"fingerprint"`, "--fingerprint", `"priority"`, "--priority", `"tenant"`, "--tenant",
-			`"results"`, "--result", `"prompts"`, "--prompt", `"guide"`, "--guide", `"session"`, "--session",
-			`"metadata"`, "--meta", `"budgets"`, "--budget").Replace(wrong.Error()))
+			`"results"`, "--result", `"leave_out"`, "--leave-out", `"prompts"`, "--prompt", `"guide"`, "--guide",
+			`"session"`, "--session", `"metadata"`, "--meta", `"budgets"`, "--budget").Replace(wrong.Error()))
 	}
 	if taken, ok := errors.AsType[*system.TakenError](err); ok {
 		return fmt.Errorf("%w: run `starter watch %s` to watch it, or set another --workflow-id", err, command.ShellWord(taken.Workflow))

@@ -59,7 +59,7 @@ export class Head {
       this.forks.replaceChildren(
         ...[
           fork && h("p.note", {}, "Forked from ", link(fork.of), fork.at ? ` at ${reveal(fork.at)}` : " at its end", ` · ${fork.rows} rows shared`, answered(fork)),
-          ...(fork?.changes || []).map((change) => foreign(`Replaced: ${change}`, "p", { class: "note" })),
+          ...(fork?.changes || []).map((change) => foreign(`Changed: ${change}`, "p", { class: "note" })),
           ...(fork?.left || []).map((call) => foreign(`Not shared, do not repeat: ${call}`, "p", { class: "note" })),
           forks.length > 0 && h("p.note", {}, "Forks: ", ...forks.flatMap((id, n) => (n ? [", ", link(id)] : [link(id)]))),
         ].filter(Boolean),

@@ -1,0 +1,166 @@
+package start
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/face/cli/base"
+	"github.com/inquest-dev/inquest/internal/face/report"
+	"github.com/inquest-dev/inquest/internal/face/terminal"
+	"github.com/inquest-dev/inquest/internal/fork"
+	"github.com/inquest-dev/inquest/internal/kit/clip"
+	"github.com/inquest-dev/inquest/internal/plan"
+	"github.com/inquest-dev/inquest/internal/record"
+)
+
+// whyResult is what the command prints.
+type whyResult struct {
+	Of         string      `json:"of"` // ID of the investigation
+	Conclusion string      `json:"conclusion"`
+	Times      int         `json:"times"`
+	Estimate   agent.Usage `json:"estimate"` // before the start
+	Used       agent.Usage `json:"used"`     // by the forks and the comparison
+	// Control are forks that leave nothing out.
+	Control without   `json:"control"`
+	Without []without `json:"without"` // most changes first
+	// NotTried are calls that cannot be left out, or are beyond a limit.
+	NotTried    []fork.Input `json:"not_tried"`
+	Comparisons []string     `json:"comparisons"` // IDs of the investigations that compared the conclusions
+	Interrupted bool         `json:"interrupted,omitempty"`
+}
+
+// without is what became of the conclusion without an input. Its input is zero for the control.
+type without struct {
+	fork.Input
+	Changed int      `json:"changed"` // of the forks
+	Same    int      `json:"same"`
+	Forks   []oneRun `json:"forks"`
+}
+
+// oneRun is one fork.
+type oneRun struct {
+	ID         string  `json:"id,omitempty"`
+	Conclusion string  `json:"conclusion,omitempty"`
+	Verdict    verdict `json:"verdict,omitempty"` // empty: not compared
+	Error      string  `json:"error,omitempty"`   // why there is no conclusion
+}
+
+// verdict is how the conclusion of a fork compares with that of the investigation.
+type verdict string
+
+const (
+	same      verdict = "same"
+	different verdict = "different"
+)
+
+// maxConclusion limits the conclusions that are compared, in characters.
+const maxConclusion = 1500
+
+// conclusionOf returns the cause in a report, or else the report.
+func conclusionOf(r record.Investigation) string {
+	return clip.Line(cmp.Or(report.BriefOf(r, nil).Cause, strings.TrimSpace(r.Report)), maxConclusion)
+}
+
+// rank puts the inputs first without which the conclusion changes most often. It returns how many of their forks were compared.
+func (r *whyResult) rank() (compared int) {
+	for n := range r.Without {
+		r.Without[n].count()
+		compared += r.Without[n].Changed + r.Without[n].Same
+	}
+	r.Control.count()
+	share := func(one without) float64 { return float64(one.Changed) / float64(max(one.Changed+one.Same, 1)) }
+	slices.SortStableFunc(r.Without, func(a, b without) int {
+		return cmp.Or(cmp.Compare(share(b), share(a)), cmp.Compare(b.Changed, a.Changed))
+	})
+	return compared
+}
+
+func (one *without) count() {
+	one.Changed, one.Same = 0, 0
+	for _, f := range one.Forks {
+		switch f.Verdict {
+		case same:
+			one.Same++
+		case different:
+			one.Changed++
+		}
+	}
+}
+
+// print prints a line for each input, and what the agents concluded without it.
+func (w *why) print() error {
+	r := w.result
+	all := r.Without
+	if r.Control.Problem == "" {
+		all = append(slices.Clone(all), r.Control)
+	}
+	err := base.PrintTable(w.CLI, "CHANGED\tROWS\tLEFT OUT", all, func(one without) []any {
+		if len(one.Rows) == 0 {
+			return []any{one.changed(), "-", "nothing"}
+		}
+		return []any{one.changed(), plan.RowList(one.Rows), clip.Line(one.Tool+" "+one.Arguments, maxCall)}
+	})
+	lines := []string{"", "The conclusion of " + r.Of + ": " + terminal.CleanLine(clip.Line(r.Conclusion, maxValue))}
+	for _, one := range all {
+		what := "With nothing left out: "
+		if len(one.Rows) > 0 {
+			what = "Without row " + plan.RowList(one.Rows) + ": "
+		}
+		lines = append(lines, one.others(what)...)
+	}
+	untried := map[string][]int64{} // rows by the reason
+	for _, in := range r.NotTried {
+		untried[in.Problem] = append(untried[in.Problem], in.Rows...)
+	}
+	for _, problem := range slices.Sorted(maps.Keys(untried)) {
+		lines = append(lines, terminal.CleanLine("Not left out: rows "+plan.RowList(untried[problem])+": "+problem))
+	}
+	lines = append(lines, fmt.Sprintf("Used: %s. The forks: starter list --meta why=%s", usageText(r.Used), r.Of))
+	return errors.Join(err, w.Print(lines...))
+}
+
+// maxValue limits a conclusion on the screen, and maxCall a call, in characters.
+const (
+	maxValue = 300
+	maxCall  = 100
+)
+
+// changed returns the forks with another conclusion out of those that were compared: "2/3", or "-" if none was.
+func (one without) changed() string {
+	if one.Changed+one.Same == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%d/%d", one.Changed, one.Changed+one.Same)
+}
+
+// others returns the conclusions that differ, and the problems, each once.
+func (one without) others(what string) (lines []string) {
+	for _, f := range one.Forks {
+		text := ""
+		switch {
+		case f.Error != "":
+			text = "no conclusion: " + f.Error
+		case f.Verdict == "":
+			text = "not compared: " + f.Conclusion
+		case f.Verdict == different:
+			text = f.Conclusion
+		}
+		if line := what + terminal.CleanLine(clip.Line(text, maxValue)); text != "" && !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// problems lists why inputs cannot be left out.
+func problems(all []fork.Input) (text string) {
+	for _, in := range all {
+		text += fmt.Sprintf("\nrow %s (%s): %s", plan.RowList(in.Rows), in.Tool, in.Problem)
+	}
+	return text
+}

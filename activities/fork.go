@@ -69,8 +69,8 @@ func (a resolver) forkOf(ctx context.Context, r *record.Investigation, req agent
 	for _, c := range p.Fork.Left[:min(len(p.Fork.Left), maxLeft)] {
 		shared.Left = append(shared.Left, job.Preview(c.String()))
 	}
-	r.Envelope = firstEnvelope(p, req.By)
-	r.Envelope.Fork, r.Envelope.Trial = shared, req.Trial
+	r.Envelope = firstEnvelope(p, req)
+	r.Envelope.Fork = shared
 	return p.Versioned(), nil
 }
 

@@ -235,8 +235,7 @@ func (a recorder) evident(ctx context.Context, ref job.Ref) (map[int64]bool, err
 	}
 	rows := map[int64]bool{}
 	for _, e := range entries {
-		around := strings.HasPrefix(e.Execution, plan.ScoringName) || strings.HasPrefix(e.Execution, plan.LearningName) ||
-			strings.HasPrefix(e.Execution, plan.SummaryName)
+		around := plan.Judges(e.Execution) || strings.HasPrefix(e.Execution, plan.SummaryName)
 		switch e.Kind {
 		case transcript.KindReply, transcript.KindResult, transcript.KindCall, transcript.KindSummary:
 			recalled := e.Call != nil && slices.Contains(agent.RecallTools(), e.Call.Name) // taught by others already

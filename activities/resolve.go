@@ -191,8 +191,8 @@ func (a resolver) planOf(ctx context.Context, r *record.Investigation, earlier s
 		r.Fingerprint = ""
 	}
 	before := r.Envelope.Before
-	r.Envelope = firstEnvelope(p, req.By)
-	r.Envelope.Schedule, r.Envelope.Before, r.Envelope.Trial = req.Schedule, before, req.Trial
+	r.Envelope = firstEnvelope(p, req)
+	r.Envelope.Schedule, r.Envelope.Before = req.Schedule, before
 	// Data that is already in the store is masked again, because someone else may have put it there.
 	if r.DataHash, err = a.Blobs.PutBlob(ctx, []byte(text)); err != nil {
 		return p, fmt.Errorf("keep the request's data: %w", err)
@@ -201,8 +201,10 @@ func (a resolver) planOf(ctx context.Context, r *record.Investigation, earlier s
 }
 
 // firstEnvelope returns the envelope of an investigation that begins.
-func firstEnvelope(p plan.Plan, by string) record.Envelope {
-	out := record.Envelope{Version: record.EnvelopeVersion, By: by, Bounds: p.Bounds.InForce(p.Timeout, plan.Extension{}, 0)}
+func firstEnvelope(p plan.Plan, req agent.Request) record.Envelope {
+	out := record.Envelope{
+		Version: record.EnvelopeVersion, By: req.By, Trial: req.Trial, Bounds: p.Bounds.InForce(p.Timeout, plan.Extension{}, 0),
+	}
 	for _, stage := range p.Stages {
 		out.Pending = append(out.Pending, stage.Name)
 	}

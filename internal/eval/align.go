@@ -94,7 +94,7 @@ func compared(entries []transcript.Entry) (t Tape) {
 	calls := map[At][]Call{}
 	for _, e := range entries {
 		switch {
-		case e.Superseded || Judges(e.Execution):
+		case e.Superseded || plan.Judges(e.Execution):
 		case e.Kind == transcript.KindReply:
 			r := replyOf(e)
 			t.Replies, calls[r.At] = append(t.Replies, r), r.Calls
@@ -108,13 +108,6 @@ func compared(entries []transcript.Entry) (t Tape) {
 	}
 	slices.SortStableFunc(t.Replies, func(a, b Reply) int { return a.compare(b.At) })
 	return t
-}
-
-// Judges reports whether an execution judges its investigation, or learns from it.
-func Judges(execution string) bool {
-	stage, _, _ := strings.Cut(execution, "/")
-	stage, _, _ = strings.Cut(stage, "#")
-	return stage == plan.ScoringName || stage == plan.LearningName
 }
 
 // part is the part of a tape that belongs to one agent.

@@ -140,6 +140,30 @@ func replace(f *plan.Fork, results, entries []transcript.Entry) error {
 	return nil
 }
 
+// count counts the shared entries, and lists those that a person gave: in texts for this fork, or for an earlier one.
+func count(f *plan.Fork, entries []transcript.Entry, texts map[int64]string) {
+	by := "" // who asks for the fork
+	if len(f.LeftOut) > 0 {
+		by = plan.NoteBy
+	}
+	sharing := Sharing(*f)
+	for _, e := range entries {
+		if !sharing.Shares(e) {
+			continue
+		}
+		f.Rows++
+		given := plan.ForkGiven{Row: e.Seq, Execution: e.Execution, By: e.Given}
+		_, replaced := texts[e.Seq]
+		if replaced {
+			given.By = by
+		}
+		if replaced || e.Given != "" {
+			given.Tool = e.Call.Name
+			f.Given = append(f.Given, given)
+		}
+	}
+}
+
 // summariesOf returns the rows with summaries of a result.
 func summariesOf(result transcript.Entry, entries []transcript.Entry) (rows []int64) {
 	key := transcript.SummaryKey(result.Iteration, result.CallIndex())

@@ -31,7 +31,7 @@ import (
 // that had read one of them, or another agent's report that may rest on one.
 func Cut(p plan.Plan, entries []transcript.Entry, asked agent.Fork) (f plan.Fork, texts map[int64]string, err error) {
 	if p.Check {
-		return f, nil, errors.New("it is a check of a schedule, which cannot be forked")
+		return f, nil, errCheck
 	}
 	h := historyOf(p, entries)
 	results, texts, err := replaced(entries, asked.Results)
@@ -45,7 +45,9 @@ func Cut(p plan.Plan, entries []transcript.Entry, asked agent.Fork) (f plan.Fork
 	if len(asked.LeaveOut) > 0 {
 		results, f.LeftOut, err = leftOut(p, entries, asked.LeaveOut)
 		if err == nil {
-			asked.At, before, err = h.beforeReading(results)
+			var row int64
+			row, before, err = h.beforeReading(results)
+			asked.At = fmt.Sprint(row)
 		}
 	} else {
 		before, err = h.before(asked.At)
@@ -85,22 +87,6 @@ func Cut(p plan.Plan, entries []transcript.Entry, asked agent.Fork) (f plan.Fork
 		f.Left = append(slices.Clone(p.Fork.Left), f.Left...)
 	}
 	return f, texts, nil
-}
-
-// count counts the shared entries, and lists those that a person gave: in texts for this fork, or for an earlier one.
-func count(f *plan.Fork, entries []transcript.Entry, texts map[int64]string) {
-	sharing := Sharing(*f)
-	for _, e := range entries {
-		if !sharing.Shares(e) {
-			continue
-		}
-		f.Rows++
-		if _, given := texts[e.Seq]; given {
-			f.Given = append(f.Given, plan.ForkGiven{Row: e.Seq, Execution: e.Execution, Tool: e.Call.Name})
-		} else if e.Given != "" {
-			f.Given = append(f.Given, plan.ForkGiven{Row: e.Seq, Execution: e.Execution, Tool: e.Call.Name, By: e.Given})
-		}
-	}
 }
 
 // Sharing returns which entries a fork shares.

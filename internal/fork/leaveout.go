@@ -1,9 +1,9 @@
 package fork
 
 import (
+	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/inquest-dev/inquest/internal/agent"
@@ -30,25 +30,42 @@ type Input struct {
 
 // Inputs returns the results of tools in an investigation, in the order of their first rows.
 func Inputs(p plan.Plan, entries []transcript.Entry) (all []Input) {
-	known := map[int64]bool{}
+	h, byCall, known, refused := historyOf(p, entries), resultsByCall(entries), map[string]bool{}, checkLeaveOut(p)
 	for _, e := range resultsOf(entries) {
-		if known[e.Seq] || e.Call.Inward() || noResult(e) || e.Given != "" && e.Text == notAvailable {
+		call := callOf(e)
+		if known[call] || e.Call.Inward() || noResult(e) || e.Given != "" && e.Text == notAvailable {
 			continue
 		}
+		known[call] = true
 		in := Input{Tool: e.Call.Name, Arguments: e.Call.Arguments}
-		for _, same := range equal(entries, e) {
-			in.Rows, known[same.Seq] = append(in.Rows, same.Seq), true
+		for _, same := range byCall[call] {
+			in.Rows = append(in.Rows, same.Seq)
 		}
-		f, _, err := Cut(p, entries, agent.Fork{LeaveOut: []string{fmt.Sprint(e.Seq)}, Tools: agent.ForkTape})
+		err := refused
+		if err == nil {
+			in.From, in.Again, err = h.costWithout(byCall[call], entries)
+		}
 		if err != nil {
 			in.Problem = err.Error()
-		} else {
-			in.From, _ = strconv.ParseInt(f.At, 10, 64) // see beforeReading
-			in.Again = Again(f, entries)
 		}
 		all = append(all, in)
 	}
 	return all
+}
+
+// costWithout returns the place of a fork that leaves results out (see Cut), and what the model calls had used that it makes once more.
+func (h *history) costWithout(results, entries []transcript.Entry) (from int64, again agent.Usage, err error) {
+	f := plan.Fork{Parts: map[string]plan.ForkPart{}, Until: h.last}
+	from, before, err := h.beforeReading(results)
+	if err == nil {
+		h.share(before, f.Parts)
+		err = h.dropSubAgents(f.Parts)
+	}
+	if err != nil {
+		return 0, again, err
+	}
+	withhold(&f, results, entries, map[int64]string{})
+	return from, Again(f, entries), nil
 }
 
 // Again returns what the model calls had used that a fork makes once more, if it is a trial: nobody judges it or learns from it. Entries
@@ -56,30 +73,51 @@ func Inputs(p plan.Plan, entries []transcript.Entry) (all []Input) {
 func Again(f plan.Fork, entries []transcript.Entry) (total agent.Usage) {
 	sharing := Sharing(f)
 	for _, e := range entries {
-		afterwards := strings.HasPrefix(e.Execution, plan.ScoringName) || strings.HasPrefix(e.Execution, plan.LearningName)
-		if e.Usage != nil && !e.Superseded && !afterwards && !sharing.Shares(e) {
+		if e.Usage != nil && !e.Superseded && !plan.Judges(e.Execution) && !sharing.Shares(e) {
 			total = total.Add(*e.Usage)
 		}
 	}
 	return total
 }
 
-// equal returns the results of a tool's calls with the same arguments, in order. A number is the same as its text, because calls are made
-// with the types in the tool's schema.
-func equal(entries []transcript.Entry, e transcript.Entry) []transcript.Entry {
-	untyped := func(call *transcript.Call) string { return strings.ReplaceAll(tool.Spelled(call.Arguments), `"`, "") }
-	arguments := untyped(e.Call)
-	return slices.DeleteFunc(resultsOf(entries), func(other transcript.Entry) bool {
-		return other.Call.Name != e.Call.Name || noResult(other) || untyped(other.Call) != arguments
-	})
+// resultsByCall returns the results of tools by callOf, in order.
+func resultsByCall(entries []transcript.Entry) map[string][]transcript.Entry {
+	byCall := map[string][]transcript.Entry{}
+	for _, e := range resultsOf(entries) {
+		if !noResult(e) {
+			call := callOf(e)
+			byCall[call] = append(byCall[call], e)
+		}
+	}
+	return byCall
+}
+
+// callOf returns the tool and arguments of a result, the same for equal calls. A number equals its text, because calls are made with the
+// types in the tool's schema.
+func callOf(e transcript.Entry) string {
+	return e.Call.Name + " " + strings.ReplaceAll(tool.Spelled(e.Call.Arguments), `"`, "")
+}
+
+var errCheck = errors.New("it is a check of a schedule, which cannot be forked")
+
+// checkLeaveOut returns why nothing can be left out in forks of an investigation with a plan.
+func checkLeaveOut(p plan.Plan) error {
+	place := p.Remembers()
+	switch {
+	case p.Check:
+		return errCheck
+	case place != "":
+		return fmt.Errorf("%s keeps a memory of its own, which may have the result, so nothing can be left out", place)
+	}
+	return nil
 }
 
 // leftOut returns the results that names mean, with those of all equal calls, and the calls.
 func leftOut(p plan.Plan, entries []transcript.Entry, names []string) (results []transcript.Entry, calls []plan.LeftOut, err error) {
-	if place := p.Remembers(); place != "" {
-		return nil, nil, fmt.Errorf("%s keeps a memory of its own, which may have the result, so nothing can be left out", place)
+	if err := checkLeaveOut(p); err != nil {
+		return nil, nil, err
 	}
-	known := map[int64]bool{}
+	known, byCall := map[int64]bool{}, resultsByCall(entries)
 	for _, name := range names {
 		e, err := resultOf(name, entries)
 		if err != nil {
@@ -89,7 +127,7 @@ func leftOut(p plan.Plan, entries []transcript.Entry, names []string) (results [
 			continue
 		}
 		call := plan.LeftOut{Tool: e.Call.Name}
-		for _, same := range equal(entries, e) {
+		for _, same := range byCall[callOf(e)] {
 			results, call.Rows, known[same.Seq] = append(results, same), append(call.Rows, same.Seq), true
 		}
 		calls = append(calls, call)
@@ -109,7 +147,7 @@ func withhold(f *plan.Fork, results, entries []transcript.Entry, texts map[int64
 
 // beforeReading returns whether a reply comes before the first ones that had read a result, and the row of the first of these. The other
 // agents of that stage share everything, those that work on their results nothing.
-func (h *history) beforeReading(results []transcript.Entry) (at string, before func(*execution, *reply) bool, err error) {
+func (h *history) beforeReading(results []transcript.Entry) (row int64, before func(*execution, *reply) bool, err error) {
 	var first *reply
 	run, reads := "", map[*execution]int{}
 	for _, e := range results {
@@ -129,10 +167,10 @@ func (h *history) beforeReading(results []transcript.Entry) (at string, before f
 		}
 	}
 	if first == nil {
-		return "", nil, fmt.Errorf("no reply had read row %s, so nothing would change without it", rowsOf(results))
+		return 0, nil, fmt.Errorf("no reply had read row %s, so nothing would change without it", rowsOf(results))
 	}
 	begins := h.begins(run)
-	return fmt.Sprint(first.seq), func(e *execution, r *reply) bool {
+	return first.seq, func(e *execution, r *reply) bool {
 		if e.run != run {
 			return h.begins(e.run) < begins
 		}

@@ -185,4 +185,10 @@ func TestInputs(t *testing.T) {
 	if diff := cmp.Diff(want, fork.Inputs(chain, all)); diff != "" {
 		t.Error(diff)
 	}
+	for _, in := range want[:3] {
+		f, _, err := fork.Cut(chain, all, agent.Fork{LeaveOut: []string{fmt.Sprint(in.Rows[0])}, Tools: agent.ForkTape})
+		if err != nil || f.At != fmt.Sprint(in.From) || fork.Again(f, all) != in.Again {
+			t.Errorf("its fork: %v, at %s, %+v: %+v", err, f.At, fork.Again(f, all), in)
+		}
+	}
 }

@@ -1,6 +1,9 @@
 package plan
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // The indexes of the stages around a chain's stages.
 const (
@@ -15,6 +18,13 @@ const (
 	ScoringName  = ":score"
 	LearningName = ":learn"
 )
+
+// Judges reports whether an execution judges its investigation, or learns from it.
+func Judges(execution string) bool {
+	stage, _, _ := strings.Cut(execution, "/")
+	stage, _, _ = strings.Cut(stage, "#")
+	return stage == ScoringName || stage == LearningName
+}
 
 // StageAt returns the stage with an index. ok is false if the plan has no such stage.
 func (p Plan) StageAt(n int) (s Stage, ok bool) {

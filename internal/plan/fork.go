@@ -67,13 +67,8 @@ func RowList(rows []int64) string {
 	return strings.ReplaceAll(strings.Trim(fmt.Sprint(rows), "[]"), " ", ", ")
 }
 
-// Author returns the name of the person who gave a result, or that of Inquest.
-func (f *Fork) Author(g ForkGiven) string {
-	if f.LeavesOut(g.Row) {
-		return NoteBy
-	}
-	return cmp.Or(g.By, f.By, "a person")
-}
+// Author returns the name of the person who gave a result, or NoteBy.
+func (f *Fork) Author(g ForkGiven) string { return cmp.Or(g.By, f.By, "a person") }
 
 // Changes describes what the fork has instead of what tools and the other investigation's configuration had said. It works for nil.
 func (f *Fork) Changes() (lines []string) {
@@ -84,14 +79,13 @@ func (f *Fork) Changes() (lines []string) {
 		lines = append(lines, fmt.Sprintf("no results of %s (rows %s)", l.Tool, RowList(l.Rows)))
 	}
 	for _, g := range f.Given {
-		if f.LeavesOut(g.Row) {
-			continue
-		}
-		if g.By == NoteBy {
+		switch {
+		case f.LeavesOut(g.Row): // said above
+		case g.By == NoteBy:
 			lines = append(lines, fmt.Sprintf("no result of %s (row %d)", g.Tool, g.Row))
-			continue
+		default:
+			lines = append(lines, fmt.Sprintf("result of row %d (%s of %s), given by %s", g.Row, g.Tool, g.Execution, f.Author(g)))
 		}
-		lines = append(lines, fmt.Sprintf("result of row %d (%s of %s), given by %s", g.Row, g.Tool, g.Execution, f.Author(g)))
 	}
 	for _, place := range slices.Sorted(maps.Keys(f.Prompts)) {
 		lines = append(lines, "prompt of "+place)

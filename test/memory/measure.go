@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"strings"
 	"text/tabwriter"
 
 	"go.temporal.io/api/serviceerror"
@@ -19,7 +18,6 @@ import (
 	"github.com/inquest-dev/inquest/internal/devserver"
 	"github.com/inquest-dev/inquest/internal/knowledge/learning"
 	"github.com/inquest-dev/inquest/internal/plan"
-	"github.com/inquest-dev/inquest/internal/record"
 	"github.com/inquest-dev/inquest/internal/system"
 	"github.com/inquest-dev/inquest/workflows"
 )
@@ -161,16 +159,11 @@ func figuresOf(of incident, all system.Record, reads int) figures {
 		out.Score = judged.Score
 	}
 	for _, x := range all.Executions {
-		if !around(x) {
+		if !plan.Judges(x.Name) {
 			out.Iterations += x.Iterations
 			out.ToolCalls += x.Usage.ToolCalls
 			out.Tokens += x.Usage.InputTokens + x.Usage.OutputTokens
 		}
 	}
 	return out
-}
-
-// around reports whether an agent scores or learns.
-func around(x record.Execution) bool {
-	return strings.HasPrefix(x.Name, plan.ScoringName) || strings.HasPrefix(x.Name, plan.LearningName)
 }

@@ -61,7 +61,7 @@ func FromBundle(ctx context.Context, b bundle.Bundle) (c eval.Case, draft []byte
 	return c, eval.Draft(about, string(r.Status), report.BriefOf(r, nil).Cause, c.Tape), err
 }
 
-func judges(e transcript.Entry) bool { return eval.Judges(e.Execution) }
+func judges(e transcript.Entry) bool { return plan.Judges(e.Execution) }
 
 // requestOf returns the request of a recorded investigation as far as it does not belong to that run alone.
 func requestOf(r record.Investigation, blobs map[string][]byte) (agent.Request, error) {

@@ -69,11 +69,11 @@ type Investigation struct {
 }
 
 // event returns the event of a notification. It returns nil if people need not know it: if it is no longer true, because a question was
-// answered or the investigation runs again after a reset; about a check whose verdict has not changed; and about a conversation, whose
-// people see what it waits for.
+// answered or the investigation runs again after a reset; about a check whose verdict has not changed; about a trial; and about a
+// conversation, whose people see what it waits for.
 func (o *owner) event(ctx context.Context, m record.Notification) (*Event, error) {
 	r, err := o.Store.Investigation(ctx, m.Investigation)
-	if errors.Is(err, record.ErrNotFound) {
+	if errors.Is(err, record.ErrNotFound) || r.Envelope.Trial {
 		return nil, nil
 	}
 	if err != nil {
@@ -92,9 +92,6 @@ func (o *owner) event(ctx context.Context, m record.Notification) (*Event, error
 			AlertType: r.AlertType, Status: r.Status, Severity: r.Metadata[agent.Severity], By: r.Envelope.By,
 			Metadata: r.Metadata, StartedAt: r.StartedAt, EndedAt: r.EndedAt, URL: system.PageOf(o.PageURL, r.ID),
 		},
-	}
-	if r.Envelope.Trial {
-		return nil, nil
 	}
 	check := r.Envelope.Check
 	switch s := r.Envelope.Schedule; {

@@ -50,12 +50,12 @@ func compared(ctx context.Context, sys system.Reader, w system.Record) (system.C
 		Brief: BriefOf(r, proof), Models: []string{}, Usage: r.Usage, Calls: map[string]int{},
 	}
 	for _, e := range w.Executions {
-		if e.Model != "" && !eval.Judges(e.Name) && !slices.Contains(out.Models, e.Model) {
+		if e.Model != "" && !plan.Judges(e.Name) && !slices.Contains(out.Models, e.Model) {
 			out.Models = append(out.Models, e.Model)
 		}
 	}
 	for _, e := range w.Entries {
-		if e.Kind == transcript.KindResult && e.Call != nil && !e.Superseded && !eval.Judges(e.Execution) {
+		if e.Kind == transcript.KindResult && e.Call != nil && !e.Superseded && !plan.Judges(e.Execution) {
 			out.Calls[e.Call.Name]++
 		}
 	}

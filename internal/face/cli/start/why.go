@@ -258,9 +258,7 @@ func (w *why) asked(one without) *agent.Fork {
 // confirm says what the forks will cost, and asks.
 func (w *why) confirm() error {
 	r := w.result
-	forks := (len(r.Without) + 1) * w.times
 	if r.Control.Problem != "" {
-		forks -= w.times
 		w.Say("no fork leaves nothing out: %s", r.Control.Problem)
 	}
 	about := "about"
@@ -268,7 +266,7 @@ func (w *why) confirm() error {
 		about = "at least"
 	}
 	w.Say("%s of %s, without one of %s or without none: %s %s. The same model calls of the investigation used that.",
-		terminal.Count(forks, "fork"), r.Of, terminal.Count(len(r.Without), "call"), about, usageText(r.Estimate))
+		terminal.Count(len(r.tried())*w.times, "fork"), r.Of, terminal.Count(len(r.Without), "call"), about, usageText(r.Estimate))
 	switch {
 	case w.yes:
 		return nil

@@ -35,18 +35,11 @@ func (w *why) forkAll(ctx context.Context) {
 	var lock sync.Mutex
 	var group errgroup.Group
 	group.SetLimit(w.parallel)
-	ended, total, reserved := 0, 0, 0.0
-	add := func(one *without) {
-		if one.Problem != "" {
-			return
-		}
+	tried := w.result.tried()
+	for _, one := range tried {
 		one.Forks = make([]oneRun, w.times)
-		total += w.times
 	}
-	add(&w.result.Control)
-	for n := range w.result.Without {
-		add(&w.result.Without[n])
-	}
+	ended, total, reserved := 0, len(tried)*w.times, 0.0
 	try := func(one *without, n int) {
 		group.Go(func() error {
 			run, used := oneRun{Error: "not started: the budget is used up"}, agent.Usage{}
@@ -75,11 +68,8 @@ func (w *why) forkAll(ctx context.Context) {
 		})
 	}
 	for n := range w.times { // each input once before one has its second fork
-		for k := range w.result.Without {
-			try(&w.result.Without[k], n)
-		}
-		if w.result.Control.Problem == "" {
-			try(&w.result.Control, n)
+		for _, one := range tried {
+			try(one, n)
 		}
 	}
 	_ = group.Wait()
@@ -166,12 +156,9 @@ func (w *why) compareAll(ctx context.Context) error {
 
 // each calls fn with each fork.
 func (r *whyResult) each(fn func(*oneRun)) {
-	for n := range r.Control.Forks {
-		fn(&r.Control.Forks[n])
-	}
-	for n := range r.Without {
-		for k := range r.Without[n].Forks {
-			fn(&r.Without[n].Forks[k])
+	for _, one := range r.tried() {
+		for n := range one.Forks {
+			fn(&one.Forks[n])
 		}
 	}
 }
@@ -194,7 +181,7 @@ func (w *why) compare(ctx context.Context, others []string) (map[string]verdict,
 		return nil, err
 	}
 	of := w.of.Investigation
-	req := agent.Request{Chain: configuration.OfAgent + comparer, Provider: w.provider, Again: true}
+	req := agent.Request{Chain: configuration.OfAgent + comparer, Provider: w.provider}
 	req.Project, req.Tenant = of.Project, of.Tenant
 	r, err := w.investigate(ctx, req, string(data))
 	if r.ID != "" {

@@ -92,14 +92,22 @@ func (one *without) count() {
 	}
 }
 
+// tried returns the inputs that are left out, and the control if there is one.
+func (r *whyResult) tried() (all []*without) {
+	for n := range r.Without {
+		all = append(all, &r.Without[n])
+	}
+	if r.Control.Problem == "" {
+		all = append(all, &r.Control)
+	}
+	return all
+}
+
 // print prints a line for each input, and what the agents concluded without it.
 func (w *why) print() error {
 	r := w.result
-	all := r.Without
-	if r.Control.Problem == "" {
-		all = append(slices.Clone(all), r.Control)
-	}
-	err := base.PrintTable(w.CLI, "CHANGED\tROWS\tLEFT OUT", all, func(one without) []any {
+	all := r.tried()
+	err := base.PrintTable(w.CLI, "CHANGED\tROWS\tLEFT OUT", all, func(one *without) []any {
 		if len(one.Rows) == 0 {
 			return []any{one.changed(), "-", "nothing"}
 		}
@@ -131,7 +139,7 @@ const (
 )
 
 // changed returns the forks with another conclusion out of those that were compared: "2/3", or "-" if none was.
-func (one without) changed() string {
+func (one *without) changed() string {
 	if one.Changed+one.Same == 0 {
 		return "-"
 	}
@@ -139,7 +147,7 @@ func (one without) changed() string {
 }
 
 // others returns the conclusions that differ, and the problems, each once.
-func (one without) others(what string) (lines []string) {
+func (one *without) others(what string) (lines []string) {
 	for _, f := range one.Forks {
 		text := ""
 		switch {

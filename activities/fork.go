@@ -38,13 +38,13 @@ func (a resolver) forkOf(ctx context.Context, r *record.Investigation, req agent
 	} else if p.Fork, texts, err = a.cut(ctx, p, of, req); err != nil {
 		return p, err
 	}
+	fork.Apply(&p)
 	if err := a.useCurrent(ctx, &p, of, req); err != nil {
 		return p, err
 	}
 	if err := a.keepResults(ctx, p, texts); err != nil {
 		return p, err
 	}
-	fork.ApplyPrompts(&p)
 	if req.Trial {
 		if err := p.Try(); err != nil {
 			return p, refusal(err)
@@ -54,17 +54,8 @@ func (a resolver) forkOf(ctx context.Context, r *record.Investigation, req agent
 		return p, err
 	}
 	r.Chain, r.AlertType, r.DataHash, r.Overrides = of.Chain, of.AlertType, of.DataHash, of.Overrides
-	shared := &record.Fork{Of: of.ID, At: p.Fork.At, Rows: p.Fork.Rows, Changes: p.Fork.Changes(), Tools: p.Fork.Tools}
-	for _, g := range p.Fork.Given {
-		_, name, _ := strings.Cut(g.Execution, "/")
-		why := fmt.Sprintf("%s gave the result of row %d", p.Fork.Author(g), g.Row)
-		switch {
-		case p.Fork.LeavesOut(g.Row):
-			why = fmt.Sprintf("%s left out the result of row %d", cmp.Or(p.Fork.By, "a person"), g.Row)
-		case g.By == plan.NoteBy:
-			why = fmt.Sprintf("an earlier fork left out the result of row %d", g.Row)
-		}
-		shared.Given = append(shared.Given, record.NotChecked{Server: g.Tool, Agents: []string{name}, Why: why})
+	shared := &record.Fork{
+		Of: of.ID, At: p.Fork.At, Rows: p.Fork.Rows, Changes: p.Fork.Changes(), Tools: p.Fork.Tools, Given: notLookedAt(p.Fork),
 	}
 	for _, c := range p.Fork.Left[:min(len(p.Fork.Left), maxLeft)] {
 		shared.Left = append(shared.Left, job.Preview(c.String()))
@@ -72,6 +63,28 @@ func (a resolver) forkOf(ctx context.Context, r *record.Investigation, req agent
 	r.Envelope = firstEnvelope(p, req)
 	r.Envelope.Fork = shared
 	return p.Versioned(), nil
+}
+
+// notLookedAt lists the agents that a fork leaves out, and the tools whose shared results it or an earlier fork leaves out or replaces.
+func notLookedAt(f *plan.Fork) (all []record.NotChecked) {
+	person := cmp.Or(f.By, "a person")
+	for _, l := range f.LeftOut {
+		if l.Agent != "" {
+			all = append(all, record.NotChecked{Server: l.Agent, Why: person + " left this agent out"})
+		}
+	}
+	for _, g := range f.Given {
+		_, name, _ := strings.Cut(g.Execution, "/")
+		why := fmt.Sprintf("%s gave the result of row %d", f.Author(g), g.Row)
+		switch {
+		case f.LeavesOut(g.Row):
+			why = fmt.Sprintf("%s left out the result of row %d", person, g.Row)
+		case g.By == plan.NoteBy:
+			why = fmt.Sprintf("an earlier fork left out the result of row %d", g.Row)
+		}
+		all = append(all, record.NotChecked{Server: g.Tool, Agents: []string{name}, Why: why})
+	}
+	return all
 }
 
 // maxLeft limits the calls in the record of a fork that it has left out.

@@ -14,15 +14,16 @@ import (
 )
 
 // TestTrials: nothing is learned from a trial, a fork or not, its agents cannot look up earlier investigations, and it does not count as a
-// use of learnings. A fork shows what the other investigation had shown.
+// use of learnings. A fork shows what the other investigation had shown, except what it leaves out, which cannot be recalled, either.
 func TestTrials(t *testing.T) {
 	t.Parallel()
 	for request, tt := range map[string]struct {
 		iteration     int // the first one that is not shared
 		shown, trials int
 	}{
-		`"chain": "lab", "data": "the pool of payments is full"`: {iteration: 1, shown: 2},
-		`"fork": {"of": "inv"}`:                                  {iteration: 2, shown: 1, trials: 1},
+		`"chain": "lab", "data": "the pool of payments is full"`:      {iteration: 1, shown: 2},
+		`"fork": {"of": "inv"}`:                                       {iteration: 2, shown: 1, trials: 1},
+		`"fork": {"of": "inv", "leave_out": ["L1"], "tools": "tape"}`: {iteration: 1},
 	} {
 		for _, trial := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s trial %t", request, trial), func(t *testing.T) {
@@ -49,6 +50,9 @@ func TestTrials(t *testing.T) {
 				}
 				entries := b.entries("s/A")
 				recalled := strings.Contains(entries[len(entries)-1].Text, "The pool")
+				if strings.Contains(request, "leave_out") && strings.Contains(entries[len(entries)-1].Text, "20 connections") {
+					t.Errorf("L1 is left out, but was recalled: %s", entries[len(entries)-1].Text)
+				}
 				refused := strings.Contains(entries[len(entries)-1].Text, "this investigation is a trial")
 				reads, _, err := b.learnings().LearningReads(t.Context(), learning.ReadFilter{Project: "shop", Investigation: "w:1"})
 				r, missing := b.store.Investigation(t.Context(), "w:1")

@@ -21,9 +21,10 @@ type Fork struct {
 	// Prompts replace the prompts of agents that share no reply, by the agent's name or STAGE/AGENT: the system_prompt of the
 	// configuration or, if the agent has none, its custom_instructions. An empty name means the only agent that goes on from the place.
 	Prompts map[string]string `json:"prompts,omitempty" doc:"prompts for agents that share no reply, by AGENT or STAGE/AGENT; for admins"`
-	// LeaveOut are results of tools that no agent gets, by row or the call's ID, with those of all equal calls. The fork begins before the
-	// first reply that had read one, so At and Results must be empty, and Tools must be ForkTape.
-	LeaveOut []string `json:"leave_out,omitempty" doc:"results that agents do not get, by row or the call's ID; only with the tools tape"`
+	// LeaveOut is what no agent gets: results of tools by row or the call's ID, with those of all equal calls, agents that work beside
+	// others (STAGE/AGENT), and learnings in prompts (L17). The fork begins before the first reply that had read one, so At and Results
+	// must be empty, and Tools must be ForkTape.
+	LeaveOut []string `json:"leave_out,omitempty" doc:"what agents do not get: a result's row, STAGE/AGENT, L17; only with the tools tape"`
 	// Tools is ForkTape, ForkLive, or empty: all tool calls are made.
 	Tools string `json:"tools,omitempty" enum:"tape,live" doc:"tape: only the other investigation's results; live: those, then real tools"`
 }
@@ -125,11 +126,11 @@ func (f Fork) validate() (errs []error) {
 		errs = append(errs, fmt.Errorf(`"tools" must be %q or %q, or absent: all calls are made`, ForkTape, ForkLive))
 	}
 	if len(f.LeaveOut) > 0 && (f.At != "" || len(f.Results) > 0 || f.Tools != ForkTape) {
-		errs = append(errs, fmt.Errorf(`"leave_out" needs "tools": %q, and neither "at" nor "results": the fork begins where results are read`,
+		errs = append(errs, fmt.Errorf(`"leave_out" needs "tools": %q, and neither "at" nor "results": the fork begins where it was read`,
 			ForkTape))
 	}
 	if n := len(f.LeaveOut); n > maxTexts {
-		errs = append(errs, fmt.Errorf(`"leave_out" has %d results; the maximum is %d`, n, maxTexts))
+		errs = append(errs, fmt.Errorf(`"leave_out" has %d names; the maximum is %d`, n, maxTexts))
 	}
 	for _, name := range f.LeaveOut {
 		errs = append(errs, tooLong(field{"leave_out", name})...)

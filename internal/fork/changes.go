@@ -2,6 +2,7 @@ package fork
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -52,7 +53,7 @@ func resultOf(name string, entries []transcript.Entry) (e transcript.Entry, err 
 	found := named(name, entries, all)
 	switch {
 	case len(found) == 0:
-		return e, fmt.Errorf("no result of a tool has the row or call ID %q. Rows with results: %s", name, rowsOf(all))
+		return e, fmt.Errorf("%w %q. Rows with results: %s", errNoResult, name, rowsOf(all))
 	case len(found) > 1:
 		return e, fmt.Errorf("several calls have the ID %q: give the row of a result, or STAGE/AGENT/ID: %s", name, rowsOf(found))
 	}
@@ -64,6 +65,8 @@ func resultOf(name string, entries []transcript.Entry) (e transcript.Entry, err 
 	}
 	return e, err
 }
+
+var errNoResult = errors.New("no result of a tool has the row or call ID")
 
 // noResult reports whether the row of a result has nothing of the tool.
 func noResult(e transcript.Entry) bool { return e.Refused || e.ErrorType == tool.ErrorOutcomeUnknown }
@@ -293,8 +296,16 @@ func MaskResults(p plan.Plan, f plan.Fork, texts map[int64]string, mask func(*pl
 	return nil
 }
 
-// ApplyPrompts replaces prompts in the plan of a fork.
-func ApplyPrompts(p *plan.Plan) {
+// Apply changes the plan of a fork as the fork says: its prompts, and the agents and learnings that are left out.
+func Apply(p *plan.Plan) {
+	for _, l := range p.Fork.LeftOut {
+		if l.Agent != "" {
+			removeAgent(p, l.Agent)
+		}
+	}
+	if left := p.Fork.LeftLearnings(); len(left) > 0 && p.Memory != nil {
+		p.Memory.Shown = slices.DeleteFunc(p.Memory.Shown, func(l plan.Learning) bool { return slices.Contains(left, l.ID) })
+	}
 	for place, a := range p.AgentsByPlace() {
 		switch text, ok := p.Fork.Prompts[place]; {
 		case !ok:

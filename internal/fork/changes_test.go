@@ -113,7 +113,7 @@ func TestPromptsThatAreReplaced(t *testing.T) {
 	p := plan.Plan{Stages: []plan.Stage{{Name: "fix", Agents: agents}}}
 	p.Fork = &plan.Fork{Prompts: map[string]string{"fix/Logs": "a", "fix/Lead": "{{.Stage}}"}}
 	want := []plan.Agent{{Name: "Logs", Instructions: "a"}, {Name: "Lead", Prompt: "{{.Stage}}", Instructions: "old"}}
-	fork.ApplyPrompts(&p)
+	fork.Apply(&p)
 	if diff := cmp.Diff(want, p.Stages[0].Agents); diff != "" {
 		t.Error(diff)
 	}

@@ -38,29 +38,31 @@ func Cut(p plan.Plan, entries []transcript.Entry, asked agent.Fork) (f plan.Fork
 	if err == nil && asked.At == "" {
 		asked.At, err = h.readAt(results)
 	}
-	if err != nil {
-		return f, nil, err
-	}
 	var before func(*execution, *reply) bool
-	if len(asked.LeaveOut) > 0 {
-		results, f.LeftOut, err = leftOut(p, entries, asked.LeaveOut)
-		if err == nil {
-			var row int64
-			row, before, err = h.beforeReading(results)
-			asked.At = fmt.Sprint(row)
+	switch {
+	case err != nil:
+	case len(asked.LeaveOut) > 0:
+		if f.LeftOut, results, err = h.leftOut(entries, asked.LeaveOut); err == nil {
+			h, before, err = h.leaveOut(f.LeftOut, results)
 		}
-	} else {
+	default:
 		before, err = h.before(asked.At)
 	}
 	if err != nil {
 		return f, nil, err
 	}
-	f.At, f.Parts, f.Until = asked.At, map[string]plan.ForkPart{}, h.last
-	run := h.share(before, f.Parts)
+	f.Parts, f.Until = map[string]plan.ForkPart{}, h.last
+	run, row := h.share(before, f.Parts)
 	if stage, ok := h.runOf(asked.At); ok {
 		run = stage
 	}
-	err = h.dropSubAgents(f.Parts)
+	if len(f.LeftOut) > 0 {
+		if row == 0 {
+			return f, nil, nothingChanges(f.LeftOut, results)
+		}
+		asked.At = fmt.Sprint(row)
+	}
+	f.At, err = asked.At, h.dropSubAgents(f.Parts)
 	if len(f.LeftOut) > 0 {
 		withhold(&f, results, entries, texts)
 	} else if err == nil {
@@ -75,7 +77,7 @@ func Cut(p plan.Plan, entries []transcript.Entry, asked agent.Fork) (f plan.Fork
 	}
 	count(&f, entries, texts)
 	switch {
-	case f.Rows == 0 && len(f.LeftOut) == 0:
+	case f.Rows == 0 && asked.Tools == "":
 		return f, nil, errors.New("no model call comes before that, so there is nothing to share: use `starter rerun` instead")
 	case asked.Guide != "" && len(f.Guided) == 0:
 		return f, nil, errors.New("no agent would read the guidance: all agents of the stage have ended by then. Fork at an earlier place")
@@ -98,9 +100,9 @@ func Sharing(f plan.Fork) transcript.Sharing {
 	return s
 }
 
-// share sets the shared parts of executions, and returns the stage's run in which the fork begins: that of the first reply that is not
-// shared.
-func (h *history) share(before func(*execution, *reply) bool, parts map[string]plan.ForkPart) (run string) {
+// share sets the shared parts of executions, and returns the row of the first reply that is not shared, and the stage's run in which the
+// fork begins, which is that of this reply. The row is zero if all are shared.
+func (h *history) share(before func(*execution, *reply) bool, parts map[string]plan.ForkPart) (run string, row int64) {
 	var first *reply
 	for _, e := range h.executions {
 		part, next := plan.ForkPart{}, (*reply)(nil)
@@ -118,13 +120,13 @@ func (h *history) share(before func(*execution, *reply) bool, parts map[string]p
 			parts[e.name] = part
 		}
 		if next != nil && !part.Stopped && (first == nil || next.seq < first.seq) {
-			first, run = next, e.run
+			first, run, row = next, e.run, next.seq
 		}
 	}
 	if run == "" && len(h.executions) > 0 {
 		run = h.executions[len(h.executions)-1].run
 	}
-	return run
+	return run, row
 }
 
 // over reports whether the agents of a stage's run had ended: others work on their results, or on those of the stage. Stages that run in
@@ -132,7 +134,7 @@ func (h *history) share(before func(*execution, *reply) bool, parts map[string]p
 func (h *history) over(run string) bool {
 	parallel := slices.ContainsFunc(h.plan.Stages, func(s plan.Stage) bool { return len(s.Routing.Requires)+len(s.Routing.After) > 0 })
 	return slices.ContainsFunc(h.executions, func(e *execution) bool {
-		return e.run == run && !h.beside(e) || !parallel && e.run != run && h.begins(e.run) > h.begins(run)
+		return e.run == run && !h.beside(e) || !parallel && e.run != run && h.begins[e.run] > h.begins[run]
 	})
 }
 
@@ -205,6 +207,7 @@ type history struct {
 	plan       plan.Plan
 	executions []*execution
 	stages     map[string]string // the runs of stages by name; a stage's own name is that of its last run
+	begins     map[string]int64  // the numbers of the first entries of the runs
 	last       int64             // number of the last entry
 }
 
@@ -225,7 +228,7 @@ type reply struct {
 func (r *reply) whole() bool { return r.completed >= r.calls }
 
 func historyOf(p plan.Plan, entries []transcript.Entry) *history {
-	h, byName := &history{plan: p, stages: map[string]string{}}, map[string]*execution{}
+	h, byName := &history{plan: p, stages: map[string]string{}, begins: map[string]int64{}}, map[string]*execution{}
 	for _, e := range entries {
 		h.last = max(h.last, e.Seq)
 		run, _, _ := strings.Cut(e.Execution, "/")
@@ -238,6 +241,9 @@ func historyOf(p plan.Plan, entries []transcript.Entry) *history {
 			x = &execution{name: e.Execution, run: run, first: e.Seq}
 			byName[e.Execution], h.executions = x, append(h.executions, x)
 			h.stages[run], h.stages[stage.Name] = run, run
+			if h.begins[run] == 0 {
+				h.begins[run] = e.Seq
+			}
 		}
 		switch {
 		case e.Kind == transcript.KindReply:
@@ -285,8 +291,8 @@ func (h *history) before(at string) (func(*execution, *reply) bool, error) {
 		return nil, fmt.Errorf("stage %q did not run. Give a row of the transcript, a stage (%s), or AGENT/ITERATION",
 			at, strings.Join(names, ", "))
 	}
-	begins := h.begins(run)
-	return func(e *execution, _ *reply) bool { return e.run != run && h.begins(e.run) < begins }, nil
+	begins := h.begins[run]
+	return func(e *execution, _ *reply) bool { return e.run != run && h.begins[e.run] < begins }, nil
 }
 
 // runOf returns the run of a stage that a place names.
@@ -304,12 +310,6 @@ func cutLast(at string) (before, after string, found bool) {
 		return "", "", false
 	}
 	return at[:n], at[n+1:], true
-}
-
-// begins returns the number of the first entry of a stage's run.
-func (h *history) begins(run string) int64 {
-	n := slices.IndexFunc(h.executions, func(e *execution) bool { return e.run == run })
-	return h.executions[n].first
 }
 
 // beforeCall is before for a model call of an agent. The agents beside it share everything; those that work on their results, nothing.
@@ -330,7 +330,7 @@ func (h *history) beforeCall(name string, iteration int) (func(*execution, *repl
 	case iteration < 1 || iteration > calls:
 		return nil, fmt.Errorf("%s has iterations 1 to %d, not %d", x.name, calls, iteration)
 	}
-	begins := h.begins(x.run)
+	begins := h.begins[x.run]
 	return func(e *execution, r *reply) bool {
 		switch {
 		case e == x:
@@ -338,7 +338,7 @@ func (h *history) beforeCall(name string, iteration int) (func(*execution, *repl
 		case e.run == x.run:
 			return h.beside(e)
 		}
-		return h.begins(e.run) < begins
+		return h.begins[e.run] < begins
 	}, nil
 }
 

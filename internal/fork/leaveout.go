@@ -15,71 +15,6 @@ import (
 // notAvailable is what agents get in place of a result that is left out.
 const notAvailable = "This result is not available."
 
-// Input is what agents had read and a fork can leave out: the results of a call, and of all equal ones.
-type Input struct {
-	Tool      string  `json:"tool,omitempty"`
-	Arguments string  `json:"arguments,omitempty"`
-	Rows      []int64 `json:"rows,omitempty"` // of the results
-	// From is the row of the first reply that had read one.
-	From int64 `json:"from,omitempty"`
-	// Again is what the model calls had used that a fork without the results makes once more.
-	Again agent.Usage `json:"again"`
-	// Problem says why the results cannot be left out; empty means that they can.
-	Problem string `json:"problem,omitempty"`
-}
-
-// Inputs returns the results of tools in an investigation, in the order of their first rows.
-func Inputs(p plan.Plan, entries []transcript.Entry) (all []Input) {
-	h, byCall, known, refused := historyOf(p, entries), resultsByCall(entries), map[string]bool{}, checkLeaveOut(p)
-	for _, e := range resultsOf(entries) {
-		call := callOf(e)
-		if known[call] || e.Call.Inward() || noResult(e) || e.Given != "" && e.Text == notAvailable {
-			continue
-		}
-		known[call] = true
-		in := Input{Tool: e.Call.Name, Arguments: e.Call.Arguments}
-		for _, same := range byCall[call] {
-			in.Rows = append(in.Rows, same.Seq)
-		}
-		err := refused
-		if err == nil {
-			in.From, in.Again, err = h.costWithout(byCall[call], entries)
-		}
-		if err != nil {
-			in.Problem = err.Error()
-		}
-		all = append(all, in)
-	}
-	return all
-}
-
-// costWithout returns the place of a fork that leaves results out (see Cut), and what the model calls had used that it makes once more.
-func (h *history) costWithout(results, entries []transcript.Entry) (from int64, again agent.Usage, err error) {
-	f := plan.Fork{Parts: map[string]plan.ForkPart{}, Until: h.last}
-	from, before, err := h.beforeReading(results)
-	if err == nil {
-		h.share(before, f.Parts)
-		err = h.dropSubAgents(f.Parts)
-	}
-	if err != nil {
-		return 0, again, err
-	}
-	withhold(&f, results, entries, map[int64]string{})
-	return from, Again(f, entries), nil
-}
-
-// Again returns what the model calls had used that a fork makes once more, if it is a trial: nobody judges it or learns from it. Entries
-// that the investigation itself shares with another one have no usage.
-func Again(f plan.Fork, entries []transcript.Entry) (total agent.Usage) {
-	sharing := Sharing(f)
-	for _, e := range entries {
-		if e.Usage != nil && !e.Superseded && !plan.Judges(e.Execution) && !sharing.Shares(e) {
-			total = total.Add(*e.Usage)
-		}
-	}
-	return total
-}
-
 // resultsByCall returns the results of tools by callOf, in order.
 func resultsByCall(entries []transcript.Entry) map[string][]transcript.Entry {
 	byCall := map[string][]transcript.Entry{}
@@ -107,35 +42,119 @@ func checkLeaveOut(p plan.Plan) error {
 	case p.Check:
 		return errCheck
 	case place != "":
-		return fmt.Errorf("%s keeps a memory of its own, which may have the result, so nothing can be left out", place)
+		return fmt.Errorf("%s keeps a memory of its own, which may have what is left out, so nothing can be left out", place)
 	}
 	return nil
 }
 
-// leftOut returns the results that names mean, with those of all equal calls, and the calls.
-func leftOut(p plan.Plan, entries []transcript.Entry, names []string) (results []transcript.Entry, calls []plan.LeftOut, err error) {
-	if err := checkLeaveOut(p); err != nil {
-		return nil, nil, err
+// leaveOut returns the history without the agents that are left out, and whether a reply comes before the first ones that had read
+// something of what is left out. The other agents of that stage share everything, those that work on their results nothing. results are
+// those that are left out.
+func (h *history) leaveOut(
+	left []plan.LeftOut, results []transcript.Entry,
+) (rest *history, before func(*execution, *reply) bool, err error) {
+	rest, run, reads := h, "", map[*execution]int{}
+	begin := func(in string) {
+		if run == "" || h.begins[in] < h.begins[run] {
+			run = in
+		}
 	}
-	known, byCall := map[int64]bool{}, resultsByCall(entries)
-	for _, name := range names {
-		e, err := resultOf(name, entries)
-		if err != nil {
-			return nil, nil, err
+	read := func(x *execution, iteration int) {
+		begin(x.run)
+		if n, reading := reads[x]; !reading || iteration < n {
+			reads[x] = iteration
 		}
-		if known[e.Seq] {
-			continue
-		}
-		call := plan.LeftOut{Tool: e.Call.Name}
-		for _, same := range byCall[callOf(e)] {
-			results, call.Rows, known[same.Seq] = append(results, same), append(call.Rows, same.Seq), true
-		}
-		calls = append(calls, call)
 	}
-	return results, calls, nil
+	for _, e := range results {
+		if x, r := h.readerOf(e); r != nil {
+			read(x, x.beforeDispatch(r).iteration)
+		}
+	}
+	for _, in := range left {
+		if in.Agent != "" {
+			if rest, err = rest.withoutAgent(in.Agent); err != nil {
+				return nil, nil, err
+			}
+		}
+		for _, x := range h.executions {
+			switch {
+			case in.Agent != "" && placeOf(x.name) == in.Agent:
+				begin(x.run)
+			case in.Learning != 0 && len(x.replies) > 0 && h.learns(x):
+				read(x, x.replies[0].iteration)
+			}
+		}
+	}
+	if run == "" {
+		return nil, nil, nothingChanges(left, results)
+	}
+	return rest, func(e *execution, r *reply) bool {
+		if e.run != run {
+			return h.begins[e.run] < h.begins[run]
+		}
+		n, reading := reads[e]
+		return reading && r.iteration < n || !reading && h.beside(e)
+	}, nil
 }
 
-// withhold puts a note in place of the shared ones of results, and leaves out what had been made of them.
+// nothingChanges is the error if no reply had read anything of what is left out.
+func nothingChanges(left []plan.LeftOut, results []transcript.Entry) error {
+	var what []string
+	for _, in := range left {
+		if in.Tool == "" {
+			what = append(what, nameOf(in))
+		}
+	}
+	if len(results) > 0 {
+		what = append(what, "row "+rowsOf(results))
+	}
+	return fmt.Errorf("no reply had read %s, so nothing would change without it", strings.Join(what, ", "))
+}
+
+// withoutAgent returns the history without an agent of a stage, as if the chain did not have it.
+func (h *history) withoutAgent(place string) (*history, error) {
+	rest, mine := *h, func(x *execution) bool { return placeOf(x.name) == place }
+	name, _, _ := strings.Cut(place, "/")
+	switch stage, _ := h.plan.StageOf(name); {
+	case len(stage.Agents) < 2:
+		return nil, fmt.Errorf("%s is the only agent of its stage, which would have nothing to do without it", place)
+	case !slices.ContainsFunc(h.executions, mine):
+		return nil, fmt.Errorf("%s did not run", place)
+	}
+	rest.executions = slices.DeleteFunc(slices.Clone(h.executions), mine)
+	removeAgent(&rest.plan, place)
+	return &rest, nil
+}
+
+// removeAgent removes an agent of a stage from a plan.
+func removeAgent(p *plan.Plan, place string) {
+	p.Stages = slices.Clone(p.Stages)
+	for n := range p.Stages {
+		s := &p.Stages[n]
+		s.Agents = slices.DeleteFunc(slices.Clone(s.Agents), func(a plan.Agent) bool { return s.Name+"/"+a.Name == place })
+	}
+}
+
+// placeOf returns the place in the plan of the agent of a stage that works in an execution, or has dispatched the one that does.
+func placeOf(execution string) string {
+	run, rest, _ := strings.Cut(execution, "/")
+	stage, _, _ := strings.Cut(run, "#")
+	name, _, _ := strings.Cut(rest, "/")
+	return stage + "/" + name
+}
+
+// learns reports whether the agent of an execution has learnings in its prompt: see job.Learned. Dispatched agents begin after the one
+// that dispatches them, which has them, too.
+func (h *history) learns(x *execution) bool {
+	a := h.plan.AgentOf(x.name)
+	if a == nil {
+		return false
+	}
+	row, known := agent.LookupType(a.Type)
+	return known && row.Pattern == agent.Iterating
+}
+
+// withhold replaces the shared ones of results by a note, and drops their summaries.
 func withhold(f *plan.Fork, results, entries []transcript.Entry, texts map[int64]string) {
 	for _, e := range results {
 		if part := f.Parts[e.Execution]; part.Iterations == e.Iteration && !part.Ended {
@@ -143,40 +162,6 @@ func withhold(f *plan.Fork, results, entries []transcript.Entry, texts map[int64
 			f.Without = append(f.Without, summariesOf(e, entries)...)
 		}
 	}
-}
-
-// beforeReading returns whether a reply comes before the first ones that had read a result, and the row of the first of these. The other
-// agents of that stage share everything, those that work on their results nothing.
-func (h *history) beforeReading(results []transcript.Entry) (row int64, before func(*execution, *reply) bool, err error) {
-	var first *reply
-	run, reads := "", map[*execution]int{}
-	for _, e := range results {
-		x, r := h.readerOf(e)
-		if r == nil {
-			continue
-		}
-		r = x.beforeDispatch(r)
-		if n, reading := reads[x]; !reading || r.iteration < n {
-			reads[x] = r.iteration
-		}
-		if first == nil || r.seq < first.seq {
-			first = r
-		}
-		if run == "" || h.begins(x.run) < h.begins(run) {
-			run = x.run
-		}
-	}
-	if first == nil {
-		return 0, nil, fmt.Errorf("no reply had read row %s, so nothing would change without it", rowsOf(results))
-	}
-	begins := h.begins(run)
-	return first.seq, func(e *execution, r *reply) bool {
-		if e.run != run {
-			return h.begins(e.run) < begins
-		}
-		n, reading := reads[e]
-		return reading && r.iteration < n || !reading && h.beside(e)
-	}, nil
 }
 
 // readerOf returns the first reply that had read a result, and its execution. If a dispatched agent had read it, it is the reply of a

@@ -140,10 +140,18 @@ func TestResultsThatAreNotLeftOut(t *testing.T) {
 		row  string
 		want string
 	}{
-		"unread":    {chain, last, "6", "no reply had read row 3 (read of collect/Logs), 5 (read of collect/Metrics), 6"},
-		"no result": {chain, rows(), "2", `no result of a tool has the row or call ID "2"`},
-		"our tool":  {chain, rows(), "12", "a tool of Inquest itself, and cannot be changed"},
-		"a memory":  {remembers, rows(), "3", "collect/Logs keeps a memory of its own, which may have the result"},
+		"unread": {chain, last, "6", "no reply had read row 3 (read of collect/Logs), 5 (read of collect/Metrics), 6"},
+		"no result": {
+			chain, rows(), "2", `no result of a tool has the row or call ID "2". Rows with results: 3 (read of collect/Logs), ` +
+				"5 (read of collect/Metrics), 6 (read of collect/Metrics), 12 (dispatch_agent of fix/Lead), 14 (read of fix/Lead/Dig-1). " +
+				"Others that can be left out: collect/Logs, collect/Metrics",
+		},
+		"only agent": {chain, rows(), "fix/Lead", "fix/Lead is the only agent of its stage"},
+		"not run":    {chain, rows()[:3], "collect/Metrics", "collect/Metrics did not run"},
+		"last agent": {chain, rows()[:9], "collect/Logs", "no reply had read collect/Logs, so nothing would change without it"},
+		"unknown":    {chain, rows(), "L7", `no result of a tool has the row or call ID "L7"`},
+		"our tool":   {chain, rows(), "12", "a tool of Inquest itself, and cannot be changed"},
+		"a memory":   {remembers, rows(), "3", "collect/Logs keeps a memory of its own, which may have what is left out"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -173,22 +181,106 @@ func TestInputs(t *testing.T) {
 	all.reply(":score/Judge", 1, 0)
 	all[len(all)-1].Usage = &agent.Usage{ModelCalls: 100}
 	calls := func(n int) agent.Usage { return agent.Usage{ModelCalls: n} }
+	reads := func(rows ...int64) plan.LeftOut { return plan.LeftOut{Tool: "read", Rows: rows} }
 	want := []fork.Input{
-		{Tool: "read", Arguments: `{"n":1}`, Rows: []int64{3}, From: 7, Again: calls(9)},
-		{Tool: "read", Arguments: "{}", Rows: []int64{5, 6}, From: 9, Again: calls(9)},
-		{Tool: "read", Arguments: `{"n":2}`, Rows: []int64{14}, From: 11, Again: calls(7)},
+		{Name: "3", LeftOut: reads(3), Arguments: `{"n":1}`, From: 7, Again: calls(9)},
+		{Name: "5", LeftOut: reads(5, 6), Arguments: "{}", From: 9, Again: calls(9)},
+		{Name: "14", LeftOut: reads(14), Arguments: `{"n":2}`, From: 11, Again: calls(7)},
 		{
-			Tool: "read", Arguments: `{"n":3}`, Rows: []int64{22},
+			Name: "22", LeftOut: reads(22), Arguments: `{"n":3}`,
 			Problem: "no reply had read row 22 (read of fix#2/Lead), so nothing would change without it",
 		},
 	}
-	if diff := cmp.Diff(want, fork.Inputs(chain, all)); diff != "" {
+	if diff := cmp.Diff(want, fork.Inputs(chain, all, fork.Results)); diff != "" {
 		t.Error(diff)
 	}
 	for _, in := range want[:3] {
-		f, _, err := fork.Cut(chain, all, agent.Fork{LeaveOut: []string{fmt.Sprint(in.Rows[0])}, Tools: agent.ForkTape})
+		f, _, err := fork.Cut(chain, all, agent.Fork{LeaveOut: []string{in.Name}, Tools: agent.ForkTape})
 		if err != nil || f.At != fmt.Sprint(in.From) || fork.Again(f, all) != in.Again {
 			t.Errorf("its fork: %v, at %s, %+v: %+v", err, f.At, fork.Again(f, all), in)
 		}
+	}
+}
+
+// Without an agent, those beside it share everything, and those that work on its results nothing.
+func TestAgentsThatAreLeftOut(t *testing.T) {
+	t.Parallel()
+	all := rows()
+	for n := range all {
+		if all[n].Kind == transcript.KindReply {
+			all[n].Usage = &agent.Usage{ModelCalls: 1}
+		}
+	}
+	want := []fork.Input{
+		{Name: "collect/Logs", LeftOut: plan.LeftOut{Agent: "collect/Logs"}, From: 10, Again: agent.Usage{ModelCalls: 8}},
+		{Name: "collect/Metrics", LeftOut: plan.LeftOut{Agent: "collect/Metrics"}, From: 10, Again: agent.Usage{ModelCalls: 8}},
+		{
+			Name: "fix/Lead", LeftOut: plan.LeftOut{Agent: "fix/Lead"},
+			Problem: "fix/Lead is the only agent of its stage, which would have nothing to do without it",
+		},
+	}
+	if diff := cmp.Diff(want, fork.Inputs(chain, all, fork.Agents)); diff != "" {
+		t.Error(diff)
+	}
+	p := chain
+	f, _, err := fork.Cut(p, all, agent.Fork{LeaveOut: []string{"collect/Logs"}, Tools: agent.ForkTape})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Fork = &f
+	fork.Apply(&p)
+	parts := map[string]plan.ForkPart{"collect/Metrics": {Iterations: 2, Ended: true}}
+	agents := []plan.Agent{{Name: "Metrics"}}
+	diff := cmp.Diff(parts, f.Parts) + cmp.Diff(agents, p.Stages[0].Agents) + cmp.Diff([]string{"no agent collect/Logs"}, f.Changes())
+	if diff != "" || f.At != "10" || len(fork.Record(all, f)) != 4 {
+		t.Errorf("at %s, %d recorded results: %s", f.At, len(fork.Record(all, f)), diff)
+	}
+	if len(chain.Stages[0].Agents) != 2 {
+		t.Error("the plan of the other investigation changed")
+	}
+	f, texts, err := fork.Cut(chain, all, agent.Fork{LeaveOut: []string{"collect/Logs", "5"}, Tools: agent.ForkTape})
+	parts = map[string]plan.ForkPart{"collect/Metrics": {Iterations: 1}}
+	if diff := cmp.Diff(parts, f.Parts); err != nil || diff != "" || f.At != "9" || len(texts) != 2 || len(f.Changes()) != 2 {
+		t.Errorf("with a result: %v, at %s, %d texts, %q: %s", err, f.At, len(texts), f.Changes(), diff)
+	}
+}
+
+// Without a learning, no agent that had it in its prompt shares a reply. Others do.
+func TestLearningsThatAreLeftOut(t *testing.T) {
+	t.Parallel()
+	p := plan.Plan{
+		Stages: []plan.Stage{{Name: "count", Agents: []plan.Agent{{Name: "Counter", Type: "llm"}}}},
+		Memory: &plan.Memory{Shown: []plan.Learning{{ID: 7, Text: "The pool is small."}, {ID: 8}}},
+	}
+	p.Stages = append(p.Stages, chain.Stages...)
+	var all journal
+	all.reply("count/Counter", 1, 0) // 1
+	for _, e := range rows() {
+		e.Seq++
+		all = append(all, e)
+	}
+	want := []fork.Input{
+		{Name: "L7", LeftOut: plan.LeftOut{Learning: 7}, Text: "The pool is small.", From: 3},
+		{Name: "L8", LeftOut: plan.LeftOut{Learning: 8}, From: 3},
+	}
+	if diff := cmp.Diff(want, fork.Inputs(p, all, fork.Memories)); diff != "" {
+		t.Error(diff)
+	}
+	f, _, err := fork.Cut(p, all, agent.Fork{LeaveOut: []string{"L7", "L7"}, Tools: agent.ForkTape})
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := map[string]plan.ForkPart{"count/Counter": {Iterations: 1, Ended: true}}
+	if diff := cmp.Diff(parts, f.Parts) + cmp.Diff([]string{"no learning L7"}, f.Changes()); diff != "" || f.At != "3" || f.Rows != 1 {
+		t.Errorf("at %s, %d rows: %s", f.At, f.Rows, diff)
+	}
+	p.Fork = &f
+	fork.Apply(&p)
+	if diff := cmp.Diff([]plan.Learning{{ID: 8}}, p.Memory.Shown); diff != "" {
+		t.Error(diff)
+	}
+	f, _, err = fork.Cut(p, all[1:], agent.Fork{At: "2", Tools: agent.ForkTape})
+	if err != nil || f.Rows != 0 {
+		t.Errorf("a fork with nothing but a tape: %v, %d rows", err, f.Rows)
 	}
 }

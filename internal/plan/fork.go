@@ -31,7 +31,7 @@ type Fork struct {
 	Given   []ForkGiven      `json:"given,omitempty"`
 	Results map[int64]string `json:"results,omitempty"`
 	Without []int64          `json:"without,omitempty"`
-	// LeftOut are the calls whose results no agent of the fork gets.
+	// LeftOut is what no agent of the fork gets.
 	LeftOut []LeftOut `json:"left_out,omitempty"`
 	// Prompts replace the prompts of agents, by place (see Plan.AgentsByPlace).
 	Prompts map[string]string `json:"prompts,omitempty"`
@@ -48,15 +48,42 @@ type ForkGiven struct {
 	By        string `json:"by,omitempty"` // empty means Fork.By
 }
 
-// LeftOut are equal calls of the other investigation: of one tool, with the same arguments.
+// LeftOut is one of: the results of equal calls of the other investigation (of one tool, with the same arguments), an agent, or a learning
+// in prompts.
 type LeftOut struct {
-	Tool string  `json:"tool"`
-	Rows []int64 `json:"rows"` // the numbers of their results in the other investigation
+	Tool     string  `json:"tool,omitempty"`
+	Rows     []int64 `json:"rows,omitempty"`     // the numbers of the results in the other investigation
+	Agent    string  `json:"agent,omitempty"`    // its place: "<stage>/<agent>"
+	Learning int64   `json:"learning,omitempty"` // its ID
+}
+
+// String describes it in a line.
+func (l LeftOut) String() string {
+	switch {
+	case l.Agent != "":
+		return "agent " + l.Agent
+	case l.Learning != 0:
+		return fmt.Sprintf("learning L%d", l.Learning)
+	}
+	return fmt.Sprintf("results of %s (rows %s)", l.Tool, RowList(l.Rows))
 }
 
 // LeavesOut reports whether agents do not get a result, by its number in the other investigation.
 func (f *Fork) LeavesOut(row int64) bool {
 	return slices.ContainsFunc(f.LeftOut, func(l LeftOut) bool { return slices.Contains(l.Rows, row) })
+}
+
+// LeftLearnings returns the IDs of the learnings that agents do not get. It works for nil.
+func (f *Fork) LeftLearnings() (ids []int64) {
+	if f == nil {
+		return nil
+	}
+	for _, l := range f.LeftOut {
+		if l.Learning != 0 {
+			ids = append(ids, l.Learning)
+		}
+	}
+	return ids
 }
 
 // NoteBy is the author of the note in place of a result that is left out.
@@ -76,7 +103,7 @@ func (f *Fork) Changes() (lines []string) {
 		return nil
 	}
 	for _, l := range f.LeftOut {
-		lines = append(lines, fmt.Sprintf("no results of %s (rows %s)", l.Tool, RowList(l.Rows)))
+		lines = append(lines, "no "+l.String())
 	}
 	for _, g := range f.Given {
 		switch {

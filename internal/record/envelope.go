@@ -61,7 +61,8 @@ type Fork struct {
 	// Tools says what answered tool calls: see agent.Fork. Coverage counts them once the fork has ended, without the shared ones.
 	Tools    string          `json:"tools,omitempty"`
 	Coverage *agent.Coverage `json:"coverage,omitempty"`
-	// Given are the tools whose results a person gave, so that the systems behind them were not looked at.
+	// Given are the tools whose results a person gave or left out, and the agents that a person left out, so that the systems behind them
+	// were not looked at.
 	Given []NotChecked `json:"given,omitempty"`
 }
 

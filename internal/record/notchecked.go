@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// NotChecked is a tool server whose tools an agent never had, so that the agent could not look at the system behind it.
+// NotChecked is a tool server whose tools an agent never had, so that the agent could not look at the system behind it. In a fork, it is
+// also an agent or a tool that the fork leaves out.
 type NotChecked struct {
 	Server string `json:"server"`
 	// Agents are the agents that did not have it. The list of an agent leaves them out.
@@ -24,8 +25,14 @@ func (n NotChecked) text(quote func(string) string) string {
 	if n.Detail != "" {
 		why += ": " + quote(n.Detail)
 	}
-	agents := map[bool]string{true: "agent", false: "agents"}[len(n.Agents) == 1]
-	return fmt.Sprintf("%s (%s) · %s %s", n.Server, why, agents, strings.Join(n.Agents, ", "))
+	text := fmt.Sprintf("%s (%s)", n.Server, why)
+	switch len(n.Agents) {
+	case 0: // the agent itself
+		return text
+	case 1:
+		return text + " · agent " + n.Agents[0]
+	}
+	return text + " · agents " + strings.Join(n.Agents, ", ")
 }
 
 // NotCheckedIn returns the servers that agents of the stages never had, each once. If a stage ran several times, only its last run

@@ -36,6 +36,8 @@ func learner(req llmtest.Request) llmtest.Reply {
 		}
 		return llmtest.Text(fmt.Sprintf(
 			`{"new":[{"kind":"procedural","polarity":"positive","text":%q,"rows":[%s]}],"confirmed":[],"contradicted":[]}`, learned, row[1]))
+	case who == "ConclusionAgent":
+		return llmtest.Text(`{"verdicts":[{"number":1,"verdict":"different"}]}`)
 	case who == "ScoringAgent" && req.Last().Text() == prompt.MissingTools:
 		return llmtest.Text("None.")
 	case who == "ScoringAgent":
@@ -47,7 +49,7 @@ func learner(req llmtest.Request) llmtest.Reply {
 }
 
 // TestScoringLearns runs three investigations of the same alert: the first teaches, the second uses what it taught and confirms it,
-// and the third belongs to another project, which knows nothing of it.
+// and the third belongs to another project, which knows nothing of it. The second one's conclusion depends on that learning.
 func TestScoringLearns(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, learner, learningConfig)
@@ -72,5 +74,10 @@ func TestScoringLearns(t *testing.T) {
 	}
 	if got := investigate("third", "other"); got != "The cause is unknown." {
 		t.Errorf("of another project: %s", got)
+	}
+	var found whyFound
+	w.decode(&found, "why", "second", "--leave-out", "memories", "--yes", "--json")
+	if found.changes() != "L1 1 of 1, nothing 0 of 1" {
+		t.Errorf("without a learning: %+v", found)
 	}
 }

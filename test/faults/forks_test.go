@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -30,6 +32,12 @@ import (
 func TestForks(t *testing.T) {
 	t.Parallel()
 	const shards, tries = 8, 5
+	var alone atomic.Int64
+	t.Cleanup(func() {
+		if n := alone.Load(); n < int64(*seeds/100) {
+			t.Errorf("only %d forks left an agent out", n)
+		}
+	})
 	for shard := range shards {
 		t.Run(fmt.Sprint(shard), func(t *testing.T) {
 			t.Parallel()
@@ -47,6 +55,9 @@ func TestForks(t *testing.T) {
 					}
 					forks, given, without = forks+1, given+len(f.fork.Results), without+len(f.fork.LeaveOut)
 					recorded += f.recorded(t)
+					if len(f.agents) < len(of.agents) {
+						alone.Add(1)
+					}
 					for _, problem := range f.check(t.Context()) {
 						t.Errorf("fork %d of seed %d, at %q: %s", n+1, seed, f.fork.At, f.normal(problem))
 					}
@@ -78,11 +89,16 @@ func (r *run) forked(t *testing.T, seed uint64, n int) *run {
 		} else {
 			asked.LeaveOut, asked.Tools = []string{row}, agent.ForkTape
 		}
+		able := slices.DeleteFunc(fork.Inputs(r.plan, before, fork.Agents), func(in fork.Input) bool { return in.Problem != "" })
+		if n%2 == 0 && len(able) > 0 {
+			asked.LeaveOut = []string{able[pick(len(able), seed, "left out", n)].Name}
+		}
 	}
-	f.fork, f.plan, f.agents, f.together = asked, r.plan, r.agents, r.together
+	f.fork, f.plan, f.agents, f.together = asked, r.plan, maps.Clone(r.agents), r.together
 	f.trial = seed%2 == 1 && r.plan.Remembers() == ""
 	f.steps = append([]agent.ToolCall{}, r.planned()...)
 	cut, texts, refused := fork.Cut(r.plan, before, *f.fork)
+	absent := f.leaveOut(cut)
 	f.play()
 	failed, _ := errors.AsType[*temporal.ApplicationError](f.env.GetWorkflowError())
 	if was := failed != nil && failed.Type() == activities.ErrorInvalidRequest; was != (refused != nil) {
@@ -98,12 +114,24 @@ func (r *run) forked(t *testing.T, seed uint64, n int) *run {
 	if err != nil || ended.Envelope.Trial != f.trial {
 		t.Errorf("fork of seed %d: %v, its record says trial: %t", seed, err, ended.Envelope.Trial)
 	}
-	for _, g := range cut.Given {
-		said := func(n record.NotChecked) bool {
-			return strings.HasSuffix(n.Why, fmt.Sprintf(" the result of row %d", g.Row))
+	for _, e := range f.rows(t) {
+		if slices.Contains(absent, e.Execution) {
+			t.Errorf("fork of seed %d: an agent that is left out did something: %+v", seed, e)
 		}
+	}
+	var notChecked []string
+	for _, g := range cut.Given {
+		notChecked = append(notChecked, fmt.Sprintf(" the result of row %d", g.Row))
+	}
+	for _, l := range cut.LeftOut {
+		if l.Agent != "" {
+			notChecked = append(notChecked, " left this agent out")
+		}
+	}
+	for _, why := range notChecked {
+		said := func(n record.NotChecked) bool { return strings.HasSuffix(n.Why, why) }
 		if err != nil || ended.Status.Closed() && !slices.ContainsFunc(ended.Envelope.NotChecked, said) {
-			t.Errorf("fork of seed %d: %v, the result of row %d does not count as not checked: %+v", seed, err, g.Row, ended.Envelope)
+			t.Errorf("fork of seed %d: %v, the report does not say %q: %+v", seed, err, why, ended.Envelope)
 		}
 	}
 	var shared []transcript.Entry
@@ -142,6 +170,22 @@ func (r *run) forked(t *testing.T, seed uint64, n int) *run {
 		}
 	}
 	return f
+}
+
+// leaveOut removes the agents that a fork leaves out, and returns their executions.
+func (r *run) leaveOut(cut plan.Fork) (absent []string) {
+	for _, l := range cut.LeftOut {
+		for _, name := range r.executions() {
+			if l.Agent != "" && (name == l.Agent || strings.HasPrefix(name, l.Agent+"/")) {
+				absent = append(absent, name)
+				delete(r.agents, name)
+			}
+		}
+	}
+	r.plan.Fork = &cut
+	fork.Apply(&r.plan)
+	r.plan.Fork = nil
+	return absent
 }
 
 func (r *run) rows(t *testing.T) []transcript.Entry {

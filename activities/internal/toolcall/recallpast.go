@@ -41,7 +41,7 @@ func (c *toolCall) recallPast(ctx context.Context, call tool.Call) (tool.Result,
 	if err != nil {
 		return tool.Failure(tool.ErrorInvalidArguments, "The arguments do not match the schema: "+err.Error()), nil
 	}
-	query := learning.Query{Text: in.Query, Limit: in.Limit}
+	query := learning.Query{Text: in.Query, Limit: in.Limit, Except: c.Plan.Fork.LeftLearnings()}
 	for _, l := range c.Learned() {
 		query.Except = append(query.Except, l.ID)
 	}

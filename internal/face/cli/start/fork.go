@@ -55,8 +55,9 @@ model gets an error, and the report lists the tool under "Not checked". With "li
 go to the real tools. Hooks, service agents, the memory of agents, and tools that a model's
 provider runs work as always.
 
---leave-out keeps a tool's result from all agents, with the results of all equal calls. The fork
-begins before the first reply that had read one. "starter why ID" does this for each result.
+--leave-out keeps one of these from all agents: the result of a tool with those of all equal calls
+(12, a row), an agent that works beside others (STAGE/AGENT), or a learning in their prompts (L17).
+The fork begins before the first reply that had read it. "starter why ID" does this for each.
 
 --prompt replaces the system_prompt of an agent or, if it has none, its custom_instructions. The
 agent must make its first model call in the fork.`,
@@ -98,7 +99,7 @@ func (f *forkFlags) add(cmd *cobra.Command, s *system.Start) {
 	set.StringArrayVar(&f.prompts, "prompt", nil,
 		"replace an agent's prompt: AGENT=@file or STAGE/AGENT=@file, or @file for the only agent that goes on; may be repeated")
 	set.StringArrayVar(&req.Fork.LeaveOut, "leave-out", nil,
-		"give no agent this result of a tool: ROW (or the call's ID), with those of equal calls; implies --tools tape; may be repeated")
+		"give no agent this: ROW (or the call's ID) with those of equal calls, STAGE/AGENT or L17; implies --tools tape; may be repeated")
 	set.StringVar(&req.Fork.Tools, "tools", "",
 		"answer tool calls from the other investigation: tape (only from it) or live (else from the tool; default: call all tools)")
 	set.StringVar(&req.Provider, "provider", "", `model for every agent: an llm_providers entry or "provider:model"`)
@@ -116,7 +117,7 @@ func (f *forkFlags) read(c *base.CLI, req *agent.Request) (err error) {
 	}
 	if len(req.Fork.LeaveOut) > 0 {
 		if req.Fork.At != "" || len(f.results) > 0 || req.Fork.Tools == agent.ForkLive {
-			return base.Usagef("--leave-out cannot be used with --at, --result or --tools live: the fork begins where the results are read")
+			return base.Usagef("--leave-out cannot be used with --at, --result or --tools live: the fork begins where it was read")
 		}
 		req.Fork.Tools = agent.ForkTape
 	}

@@ -24,29 +24,38 @@ func NewWhy(c *base.CLI) *cobra.Command {
 	w := why{CLI: c}
 	cmd := &cobra.Command{
 		Use:   "why ID",
-		Short: "Find the tool results on which a conclusion depends",
-		Long: `Fork an ended investigation once for each tool call, without the call's result and those of
-all equal calls, and rank the calls by how often the conclusion changes without them. Results that
-the report cites are tried first. A fork shares all replies before the first one that had read the
-result, and its tool calls are answered from the investigation's results. Forks that leave nothing
-out show how often the conclusion changes by chance.
+		Short: "Find what a conclusion depends on",
+		Long: `Fork an ended investigation once for each of its inputs, without that input, and rank the inputs by
+how often the conclusion changes without them. A fork shares all replies before the first one that
+had read the input, and its tool calls are answered from the investigation's results. Forks that
+leave nothing out show how often the conclusion changes by chance.
+
+--leave-out says which inputs. Each fork leaves out one of them:
+
+  results    the result of a tool call, and of all equal calls
+  agents     an agent that works beside others of its stage
+  memories   a learning from earlier investigations in the agents' prompts
+
+Results that the report cites are tried first.
 
 An agent (ConclusionAgent in the configuration) compares the conclusions. Other words for the
 same cause are no change.
 
 Before anything starts, the command says what the same model calls cost in the investigation,
-and asks. --budget limits that cost: calls beyond it are not tried, and no fork starts that
+and asks. --budget limits that cost: inputs beyond it are not tried, and no fork starts that
 would exceed it. The forks stay, with metadata why=ID and the lowest priority. Nobody is
 notified about them or has to review them, and nothing is learned from them. Hooks, service
 agents and tools that a model's provider runs work as always, in every fork.`,
 		Example: `  starter why lab-0a1b2c3d
+  starter why lab-0a1b2c3d --leave-out agents
   starter why lab-0a1b2c3d --times 5 --budget 2.00 --yes --json`,
 		Args: base.Exactly("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error { return w.run(cmd.Context(), args[0]) },
 	}
 	set := cmd.Flags()
-	set.IntVar(&w.times, "times", 1, "forks for each call, from 1 to 20: more show better what is chance")
-	set.IntVar(&w.limit, "limit", 10, "how many calls to leave out at most, from 1 to 100")
+	set.StringVar((*string)(&w.result.LeaveOut), "leave-out", string(fork.Results), "what to leave out: results, agents or memories")
+	set.IntVar(&w.times, "times", 1, "forks for each input, from 1 to 20: more show better what is chance")
+	set.IntVar(&w.limit, "limit", 10, "how many inputs to leave out at most, from 1 to 100")
 	set.IntVar(&w.parallel, "parallel", 4, "how many forks run at a time, from 1 to 50")
 	set.Float64Var(&w.budget, "budget", 0, "most that the forks may cost, in US dollars (0: no limit)")
 	set.StringVar(&w.provider, "provider", "", "model that compares the conclusions (default: that of ConclusionAgent in the configuration)")
@@ -69,6 +78,9 @@ type why struct {
 	result whyResult
 }
 
+// nouns name one input of each kind.
+var nouns = map[fork.InputKind]string{fork.Results: "call", fork.Agents: "agent", fork.Memories: "learning"}
+
 // check returns everything that is wrong with the flags.
 func (w *why) check() error {
 	var errs []error
@@ -79,6 +91,9 @@ func (w *why) check() error {
 		if f.value < 1 || f.value > f.max {
 			errs = append(errs, fmt.Errorf("--%s %d: expected a number from 1 to %d", f.name, f.value, f.max))
 		}
+	}
+	if nouns[w.result.LeaveOut] == "" {
+		errs = append(errs, fmt.Errorf("--leave-out %q: use results, agents or memories", w.result.LeaveOut))
 	}
 	if !(w.budget >= 0) { // also not NaN
 		errs = append(errs, fmt.Errorf("--budget %v: expected dollars, 0 or more", w.budget))
@@ -142,8 +157,10 @@ func (w *why) prepare(ctx context.Context, id string) (err error) {
 		return err
 	}
 	r := w.of.Investigation
-	w.result = whyResult{Of: r.ID, Times: w.times, Conclusion: conclusionOf(r), NotTried: []fork.Input{}, Comparisons: []string{}}
-	w.result.Control.Forks = []oneRun{}
+	w.result = whyResult{
+		Of: r.ID, LeaveOut: w.result.LeaveOut, Times: w.times, Conclusion: conclusionOf(r), NotTried: []fork.Input{},
+		Comparisons: []string{}, Control: without{Forks: []oneRun{}},
+	}
 	if !r.Status.Closed() || w.result.Conclusion == "" {
 		return base.Usagef("%s has no conclusion: it is %s, and has no report", r.ID, r.Status)
 	}
@@ -160,7 +177,7 @@ func (w *why) prepare(ctx context.Context, id string) (err error) {
 	if err := w.checkComparer(); err != nil {
 		return err
 	}
-	inputs := fork.Inputs(p, w.of.Entries)
+	inputs := fork.Inputs(p, w.of.Entries, w.result.LeaveOut)
 	cited, err := w.cited(ctx)
 	if err != nil {
 		return err
@@ -172,7 +189,7 @@ func (w *why) prepare(ctx context.Context, id string) (err error) {
 		}
 	}
 	if len(w.result.Without) == 0 {
-		return base.Usagef("%s has no result of a tool that can be left out%s", r.ID, problems(w.result.NotTried))
+		return base.Usagef("%s has no %s that can be left out%s", r.ID, nouns[w.result.LeaveOut], problems(w.result.NotTried))
 	}
 	return nil
 }
@@ -210,7 +227,7 @@ func (w *why) add(p plan.Plan, in fork.Input) error {
 	return nil
 }
 
-// estimate returns what the model calls had used that forks make once more.
+// estimate returns the usage of the model calls that the forks repeat.
 func (w *why) estimate(all []without) (total agent.Usage) {
 	for _, one := range all {
 		for range w.times {
@@ -247,10 +264,10 @@ func (w *why) cited(ctx context.Context) (func(fork.Input) int, error) {
 // asked returns the request of a fork without an input, or of the control.
 func (w *why) asked(one without) *agent.Fork {
 	out := &agent.Fork{Of: w.result.Of, Tools: agent.ForkTape}
-	if len(one.Rows) == 0 {
+	if one.Name == "" {
 		out.At = fmt.Sprint(one.From)
 	} else {
-		out.LeaveOut = []string{fmt.Sprint(one.Rows[0])}
+		out.LeaveOut = []string{one.Name}
 	}
 	return out
 }
@@ -266,7 +283,7 @@ func (w *why) confirm() error {
 		about = "at least"
 	}
 	w.Say("%s of %s, without one of %s or without none: %s %s. The same model calls of the investigation used that.",
-		terminal.Count(len(r.tried())*w.times, "fork"), r.Of, terminal.Count(len(r.Without), "call"), about, usageText(r.Estimate))
+		terminal.Count(len(r.tried())*w.times, "fork"), r.Of, terminal.Count(len(r.Without), nouns[r.LeaveOut]), about, usageText(r.Estimate))
 	switch {
 	case w.yes:
 		return nil

@@ -132,7 +132,7 @@ func (f *incidents) Outcome(_ context.Context, id string) (system.Record, error)
 			others = append(others, other.Conclusion)
 		}
 		r.Report = f.answers(others)
-	case slices.Equal(req.Fork.LeaveOut, []string{"4"}):
+	case slices.Contains([]string{"4", "dig/Helper", "L7"}, strings.Join(req.Fork.LeaveOut, " ")):
 		r.Report = "## Root cause\n\nThe network."
 	case slices.Equal(req.Fork.LeaveOut, []string{"6"}):
 		r.Status, r.Error = agent.StatusFailed, "no model answered"
@@ -167,11 +167,11 @@ func TestWhy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `CHANGED  ROWS  LEFT OUT
-2/2      4     lab.read {"n":2}
-0/2      2     lab.read {"n":1}
--        6     lab.read {"n":3}
-0/2      -     nothing
+	want := `CHANGED  LEFT OUT
+2/2      row 4: lab.read {"n":2}
+0/2      row 2: lab.read {"n":1}
+-        row 6: lab.read {"n":3}
+0/2      nothing
 
 The conclusion of lab:1: The pool was cut.
 Without row 4: The network.
@@ -203,6 +203,48 @@ Used: $0.0900, 0 tokens in, 0 out. The forks: starter list --meta why=lab:1
 	}
 	if diff := gocmp.Diff(all, forks); diff != "" || len(f.started) != 9 {
 		t.Errorf("%d investigations: %s", len(f.started), diff)
+	}
+}
+
+// Agents and learnings are left out like results.
+func TestWhyWithoutOthers(t *testing.T) {
+	t.Parallel()
+	for kind, want := range map[string]string{
+		"agents": `CHANGED  LEFT OUT
+1/1      dig/Helper
+0/1      dig/Lead
+0/1      nothing
+
+The conclusion of lab:1: The pool was cut.
+Without dig/Helper: The network.
+Not left out: fix/Last is the only agent of its stage, which would have nothing to do without it
+`,
+		"memories": `CHANGED  LEFT OUT
+1/1      L7: The pool is small.
+0/1      L8: It is Monday.
+0/1      nothing
+
+The conclusion of lab:1: The pool was cut.
+Without L7: The network.
+`,
+	} {
+		f := newIncidents()
+		f.plan.Memory = &plan.Memory{Shown: []plan.Learning{{ID: 8, Text: "It is Monday."}, {ID: 7, Text: "The pool is small."}}}
+		dig := &f.plan.Stages[0]
+		dig.Agents, dig.Synthesis = append(dig.Agents, plan.Agent{Name: "Helper"}), &plan.Agent{Name: "Join"}
+		f.plan.Stages = append(f.plan.Stages, plan.Stage{Name: "fix", Agents: []plan.Agent{{Name: "Last"}}})
+		for _, execution := range []string{"dig/Helper", "dig/Join", "fix/Last"} {
+			f.whole.Entries = append(f.whole.Entries, transcript.Entry{
+				Scope: transcript.Scope{Execution: execution}, Key: transcript.Key{Iteration: 1}, Seq: int64(len(f.whole.Entries) + 1),
+				Kind: transcript.KindReply, Body: transcript.Body{Answer: transcript.Answer{Usage: &agent.Usage{ModelCalls: 1}}},
+			})
+		}
+		out, said, err := f.why(t.Context(), "lab", "--yes", "--leave-out", kind)
+		out, _, _ = strings.Cut(out, "Used:")
+		estimate := "3 forks of lab:1, without one of 2 " + map[string]string{"agents": "agents", "memories": "learnings"}[kind]
+		if diff := gocmp.Diff(want, out); err != nil || diff != "" || !strings.Contains(said, estimate) {
+			t.Errorf("%s: %v; said %s%s", kind, err, said, diff)
+		}
 	}
 }
 
@@ -282,8 +324,9 @@ func TestWhyNot(t *testing.T) {
 	}{
 		"unconfirmed": {nil, []string{"lab"}, "nothing was started: confirm with --yes"},
 		"flags": {
-			nil, []string{"lab", "--times", "0", "--limit", "101", "--budget", "-1"},
-			"--times 0: expected a number from 1 to 20\n--limit 101: expected a number from 1 to 100\n--budget -1: expected dollars, 0 or more",
+			nil, []string{"lab", "--times", "0", "--limit", "101", "--budget", "-1", "--leave-out", "all"},
+			"--times 0: expected a number from 1 to 20\n--limit 101: expected a number from 1 to 100\n" +
+				"--leave-out \"all\": use results, agents or memories\n--budget -1: expected dollars, 0 or more",
 		},
 		"unknown": {nil, []string{"other"}, "other: not found"},
 		"running": {
@@ -297,7 +340,7 @@ func TestWhyNot(t *testing.T) {
 		},
 		"nothing read": {
 			func(f *incidents) { f.whole.Entries = f.whole.Entries[:2] }, []string{"lab", "--yes"},
-			"lab:1 has no result of a tool that can be left out\nrow 2 (lab.read): no reply had read row 2",
+			"lab:1 has no call that can be left out\nrow 2: no reply had read row 2 (lab.read of dig/Lead)",
 		},
 		"no prices": {
 			func(f *incidents) {

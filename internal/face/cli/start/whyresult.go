@@ -20,15 +20,16 @@ import (
 
 // whyResult is what the command prints.
 type whyResult struct {
-	Of         string      `json:"of"` // ID of the investigation
-	Conclusion string      `json:"conclusion"`
-	Times      int         `json:"times"`
-	Estimate   agent.Usage `json:"estimate"` // before the start
-	Used       agent.Usage `json:"used"`     // by the forks and the comparison
+	Of         string         `json:"of"`        // ID of the investigation
+	LeaveOut   fork.InputKind `json:"leave_out"` // what the inputs are
+	Conclusion string         `json:"conclusion"`
+	Times      int            `json:"times"`
+	Estimate   agent.Usage    `json:"estimate"` // before the start
+	Used       agent.Usage    `json:"used"`     // by the forks and the comparison
 	// Control are forks that leave nothing out.
 	Control without   `json:"control"`
 	Without []without `json:"without"` // most changes first
-	// NotTried are calls that cannot be left out, or are beyond a limit.
+	// NotTried are inputs that cannot be left out, or are beyond a limit.
 	NotTried    []fork.Input `json:"not_tried"`
 	Comparisons []string     `json:"comparisons"` // IDs of the investigations that compared the conclusions
 	Interrupted bool         `json:"interrupted,omitempty"`
@@ -107,32 +108,49 @@ func (r *whyResult) tried() (all []*without) {
 func (w *why) print() error {
 	r := w.result
 	all := r.tried()
-	err := base.PrintTable(w.CLI, "CHANGED\tROWS\tLEFT OUT", all, func(one *without) []any {
-		if len(one.Rows) == 0 {
-			return []any{one.changed(), "-", "nothing"}
-		}
-		return []any{one.changed(), plan.RowList(one.Rows), clip.Line(one.Tool+" "+one.Arguments, maxCall)}
+	err := base.PrintTable(w.CLI, "CHANGED\tLEFT OUT", all, func(one *without) []any {
+		about := cmp.Or(one.Text, strings.TrimSpace(one.Tool+" "+one.Arguments))
+		return []any{one.changed(), clip.Line(strings.TrimSuffix(called(one.Input)+": "+about, ": "), maxCall)}
 	})
 	lines := []string{"", "The conclusion of " + r.Of + ": " + terminal.CleanLine(clip.Line(r.Conclusion, maxValue))}
 	for _, one := range all {
-		what := "With nothing left out: "
-		if len(one.Rows) > 0 {
-			what = "Without row " + plan.RowList(one.Rows) + ": "
+		what := "Without " + called(one.Input) + ": "
+		if one.Name == "" {
+			what = "With nothing left out: "
 		}
 		lines = append(lines, one.others(what)...)
 	}
-	untried := map[string][]int64{} // rows by the reason
+	untried := map[string][]fork.Input{} // by the reason
 	for _, in := range r.NotTried {
-		untried[in.Problem] = append(untried[in.Problem], in.Rows...)
+		untried[in.Problem] = append(untried[in.Problem], in)
 	}
 	for _, problem := range slices.Sorted(maps.Keys(untried)) {
-		lines = append(lines, terminal.CleanLine("Not left out: rows "+plan.RowList(untried[problem])+": "+problem))
+		if what := called(untried[problem]...); !strings.HasPrefix(problem, what) {
+			problem = clip.Line(what, maxValue) + ": " + problem
+		}
+		lines = append(lines, terminal.CleanLine("Not left out: "+problem))
 	}
 	lines = append(lines, fmt.Sprintf("Used: %s. The forks: starter list --meta why=%s", usageText(r.Used), r.Of))
 	return errors.Join(err, w.Print(lines...))
 }
 
-// maxValue limits a conclusion on the screen, and maxCall a call, in characters.
+// called returns how people call inputs of one kind.
+func called(all ...fork.Input) string {
+	var rows []int64
+	var names []string
+	for _, in := range all {
+		rows, names = append(rows, in.Rows...), append(names, in.Name)
+	}
+	switch len(rows) {
+	case 0:
+		return cmp.Or(strings.Join(names, ", "), "nothing")
+	case 1:
+		return "row " + plan.RowList(rows)
+	}
+	return "rows " + plan.RowList(rows)
+}
+
+// maxValue limits a conclusion on the screen, and maxCall what is left out, in characters.
 const (
 	maxValue = 300
 	maxCall  = 100
@@ -168,7 +186,7 @@ func (one *without) others(what string) (lines []string) {
 // problems lists why inputs cannot be left out.
 func problems(all []fork.Input) (text string) {
 	for _, in := range all {
-		text += fmt.Sprintf("\nrow %s (%s): %s", plan.RowList(in.Rows), in.Tool, in.Problem)
+		text += fmt.Sprintf("\n%s: %s", called(in), in.Problem)
 	}
 	return text
 }

@@ -184,8 +184,8 @@ export const stateOf = (r) => (r.status === "completed" && r.end_reason === "par
 
 // serverText describes a server that was not checked. quote is applied to the words of others.
 const serverText = ({ server, agents = [], why, detail }, quote = (text) => text) =>
-  `${server} (${[why || "it has not listed its tools", detail && quote(detail)].filter(Boolean).join(": ")}) · ` +
-  `${agents.length === 1 ? "agent" : "agents"} ${agents.join(", ")}`;
+  `${server} (${[why || "it has not listed its tools", detail && quote(detail)].filter(Boolean).join(": ")})` +
+  (agents.length ? ` · ${agents.length === 1 ? "agent" : "agents"} ${agents.join(", ")}` : "");
 
 // caveats returns one line for each thing that the report of an envelope does not rest on. They belong before its cause.
 export const caveats = (e) =>

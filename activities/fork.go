@@ -69,8 +69,12 @@ func (a resolver) forkOf(ctx context.Context, r *record.Investigation, req agent
 func notLookedAt(f *plan.Fork) (all []record.NotChecked) {
 	person := cmp.Or(f.By, "a person")
 	for _, l := range f.LeftOut {
+		by := person
+		if l.Earlier {
+			by = "an earlier fork"
+		}
 		if l.Agent != "" {
-			all = append(all, record.NotChecked{Server: l.Agent, Why: person + " left this agent out"})
+			all = append(all, record.NotChecked{Server: l.Agent, Why: by + " left this agent out"})
 		}
 	}
 	for _, g := range f.Given {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -72,6 +73,10 @@ func TestTrials(t *testing.T) {
 				b.act.Requests = inbox(`{"fork": {"of": "w:1"}, "project": "shop"}`)
 				if p = b.resolvedAs("again"); p.Learning == nil || p.Memory.Trial || len(p.Memory.Shown) != want {
 					t.Errorf("a fork of it that is no trial: learns: %+v, memory: %+v", p.Learning, p.Memory)
+				}
+				left := strings.Contains(request, "leave_out")
+				if slices.Contains(p.Fork.LeftLearnings(), 1) != left || (p.Version == plan.Version) != left {
+					t.Errorf("a fork of it leaves out %v, and its plan has version %d", p.Fork.LeftOut, p.Version)
 				}
 			})
 		}

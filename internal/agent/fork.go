@@ -126,8 +126,8 @@ func (f Fork) validate() (errs []error) {
 		errs = append(errs, fmt.Errorf(`"tools" must be %q or %q, or absent: all calls are made`, ForkTape, ForkLive))
 	}
 	if len(f.LeaveOut) > 0 && (f.At != "" || len(f.Results) > 0 || f.Tools != ForkTape) {
-		errs = append(errs, fmt.Errorf(`"leave_out" needs "tools": %q, and neither "at" nor "results": the fork begins where it was read`,
-			ForkTape))
+		errs = append(errs, fmt.Errorf(
+			`"leave_out" needs "tools": %q, and neither "at" nor "results": the fork begins where what is left out was read`, ForkTape))
 	}
 	if n := len(f.LeaveOut); n > maxTexts {
 		errs = append(errs, fmt.Errorf(`"leave_out" has %d names; the maximum is %d`, n, maxTexts))

@@ -27,8 +27,8 @@ import (
 // Beside an agent's model call, the other agents of its stage share everything. Agents that had failed before the place fail again.
 //
 // If results are replaced and no place is given, it is the first reply that had read one of them. texts are those that replace results, by
-// their numbers: the fork itself has only the results' names. If results are left out, each agent shares the replies before the first one
-// that had read one of them, or another agent's report that may rest on one.
+// their numbers: the fork itself has only the results' names. If something is left out, each agent shares the replies before the first one
+// that had read it, or another agent's report that may rest on it.
 func Cut(p plan.Plan, entries []transcript.Entry, asked agent.Fork) (f plan.Fork, texts map[int64]string, err error) {
 	if p.Check {
 		return f, nil, errCheck
@@ -87,6 +87,11 @@ func Cut(p plan.Plan, entries []transcript.Entry, asked agent.Fork) (f plan.Fork
 	f.Left = h.left(entries, f.Parts)
 	if p.Fork != nil { // what it has left out is left out here, too
 		f.Left = append(slices.Clone(p.Fork.Left), f.Left...)
+		for _, l := range p.Fork.LeftOut {
+			if l.Earlier = true; l.Tool == "" {
+				f.LeftOut = append(f.LeftOut, l)
+			}
+		}
 	}
 	return f, texts, nil
 }
@@ -222,6 +227,11 @@ type reply struct {
 	iteration        int
 	dispatches       bool
 	calls, completed int // completed ones have results
+}
+
+// completed reports whether the last reply calls nothing.
+func (e *execution) completed() bool {
+	return len(e.replies) > 0 && e.replies[len(e.replies)-1].calls == 0
 }
 
 // whole reports whether all calls have results.

@@ -41,7 +41,6 @@ type Input struct {
 func Inputs(p plan.Plan, entries []transcript.Entry, kind InputKind) (all []Input) {
 	h, refused := historyOf(p, entries), checkLeaveOut(p)
 	add := func(in Input, results []transcript.Entry) {
-		in.Name = nameOf(in.LeftOut)
 		err := refused
 		if err == nil {
 			in.From, in.Again, err = h.costWithout(in.LeftOut, results, entries)
@@ -51,65 +50,50 @@ func Inputs(p plan.Plan, entries []transcript.Entry, kind InputKind) (all []Inpu
 		}
 		all = append(all, in)
 	}
-	switch kind {
-	case Agents:
-		for _, place := range agentsOf(p) {
-			add(Input{LeftOut: plan.LeftOut{Agent: place}}, nil)
-		}
-	case Memories:
-		for _, l := range shown(p) {
-			add(Input{LeftOut: plan.LeftOut{Learning: l.ID}, Text: l.Text}, nil)
-		}
-	default:
-		byCall, known := resultsByCall(entries), map[string]bool{}
-		for _, e := range resultsOf(entries) {
-			call := callOf(e)
-			if known[call] || e.Call.Inward() || noResult(e) || e.Given != "" && e.Text == notAvailable {
-				continue
+	if kind != Results {
+		for _, in := range planned(p) {
+			if (in.Agent != "") == (kind == Agents) {
+				add(in, nil)
 			}
-			known[call] = true
-			add(Input{LeftOut: equalCalls(byCall[call]), Arguments: e.Call.Arguments}, byCall[call])
+		}
+		return all
+	}
+	byCall, known := resultsByCall(entries), map[string]bool{}
+	for _, e := range resultsOf(entries) {
+		call := callOf(e)
+		if known[call] || e.Call.Inward() || noResult(e) || e.Given != "" && e.Text == notAvailable {
+			continue
+		}
+		known[call] = true
+		add(equalCalls(byCall[call]), byCall[call])
+	}
+	return all
+}
+
+// planned returns the inputs in a plan: the agents of stages, and the learnings in the agents' prompts.
+func planned(p plan.Plan) (all []Input) {
+	for _, s := range p.Stages {
+		for _, a := range s.Agents {
+			place := s.Name + "/" + a.Name
+			all = append(all, Input{Name: place, LeftOut: plan.LeftOut{Agent: place}})
+		}
+	}
+	if p.Memory != nil && !p.Conversation {
+		for _, l := range p.Memory.Shown {
+			all = append(all, Input{Name: learning.Name(l.ID), LeftOut: plan.LeftOut{Learning: l.ID}, Text: l.Text})
 		}
 	}
 	return all
 }
 
-// shown returns the learnings in the prompts of agents.
-func shown(p plan.Plan) []plan.Learning {
-	if p.Memory == nil || p.Conversation {
-		return nil
-	}
-	return p.Memory.Shown
-}
-
-// agentsOf returns the places of the agents in stages.
-func agentsOf(p plan.Plan) (places []string) {
-	for _, s := range p.Stages {
-		for _, a := range s.Agents {
-			places = append(places, s.Name+"/"+a.Name)
-		}
-	}
-	return places
-}
-
-// nameOf returns a name in agent.Fork.LeaveOut.
-func nameOf(in plan.LeftOut) string {
-	switch {
-	case in.Agent != "":
-		return in.Agent
-	case in.Learning != 0:
-		return learning.Name(in.Learning)
-	}
-	return fmt.Sprint(in.Rows[0])
-}
-
 // equalCalls returns the input for the results of equal calls.
-func equalCalls(results []transcript.Entry) plan.LeftOut {
-	left := plan.LeftOut{Tool: results[0].Call.Name}
+func equalCalls(results []transcript.Entry) Input {
+	first := results[0]
+	in := Input{Name: fmt.Sprint(first.Seq), LeftOut: plan.LeftOut{Tool: first.Call.Name}, Arguments: first.Call.Arguments}
 	for _, e := range results {
-		left.Rows = append(left.Rows, e.Seq)
+		in.Rows = append(in.Rows, e.Seq)
 	}
-	return left
+	return in
 }
 
 // costWithout returns the place of a fork without an input (see Cut), and the usage of the model calls that it repeats. results are those
@@ -151,49 +135,36 @@ func (h *history) leftOut(entries []transcript.Entry, names []string) (all []pla
 	if err := checkLeaveOut(h.plan); err != nil {
 		return nil, nil, err
 	}
-	agents, byCall := agentsOf(h.plan), resultsByCall(entries)
-	known := map[string]bool{}
+	inputs, byCall, known := planned(h.plan), resultsByCall(entries), map[string]bool{}
 	for _, name := range names {
-		in, equal := plan.LeftOut{}, []transcript.Entry(nil)
-		switch id := h.learningOf(name); {
-		case slices.Contains(agents, name):
-			in.Agent = name
-		case id != 0:
-			in.Learning = id
-		default:
+		var in Input
+		var equal []transcript.Entry
+		if n := slices.IndexFunc(inputs, func(in Input) bool { return in.Name == name }); n >= 0 {
+			in = inputs[n]
+		} else {
 			e, err := resultOf(name, entries)
 			if err != nil {
-				return nil, nil, h.withNames(err, agents)
+				return nil, nil, h.withNames(err, inputs)
 			}
 			equal = byCall[callOf(e)]
 			in = equalCalls(equal)
 		}
-		if name = nameOf(in); !known[name] {
-			known[name] = true
-			all, results = append(all, in), append(results, equal...)
+		if !known[in.Name] {
+			known[in.Name] = true
+			all, results = append(all, in.LeftOut), append(results, equal...)
 		}
 	}
 	return all, results, nil
 }
 
-// learningOf returns the ID of a learning in the agents' prompts with a name, or zero.
-func (h *history) learningOf(name string) int64 {
-	for _, l := range shown(h.plan) {
-		if learning.Name(l.ID) == name {
-			return l.ID
+// withNames adds to the error about an unknown name which inputs of the plan can be left out.
+func (h *history) withNames(err error, inputs []Input) error {
+	var names []string
+	for _, in := range inputs {
+		_, problem := h.withoutAgent(in.Agent)
+		if in.Agent == "" || problem == nil {
+			names = append(names, in.Name)
 		}
-	}
-	return 0
-}
-
-// withNames adds to the error about an unknown name what else can be left out.
-func (h *history) withNames(err error, agents []string) error {
-	names := slices.DeleteFunc(agents, func(place string) bool {
-		_, err := h.withoutAgent(place)
-		return err != nil
-	})
-	for _, l := range shown(h.plan) {
-		names = append(names, learning.Name(l.ID))
 	}
 	if len(names) > 0 && errors.Is(err, errNoResult) {
 		return fmt.Errorf("%w. Others that can be left out: %s", err, strings.Join(names, ", "))

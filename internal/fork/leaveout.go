@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/inquest-dev/inquest/internal/agent"
+	"github.com/inquest-dev/inquest/internal/knowledge/learning"
 	"github.com/inquest-dev/inquest/internal/plan"
 	"github.com/inquest-dev/inquest/internal/tool"
 	"github.com/inquest-dev/inquest/internal/transcript"
@@ -97,32 +98,46 @@ func (h *history) leaveOut(
 	}, nil
 }
 
-// nothingChanges is the error if no reply had read anything of what is left out.
+// nothingChanges is the error if no reply had read what is left out.
 func nothingChanges(left []plan.LeftOut, results []transcript.Entry) error {
-	var what []string
+	so, what := "nothing would change without it", []string(nil)
 	for _, in := range left {
-		if in.Tool == "" {
-			what = append(what, nameOf(in))
+		switch {
+		case in.Agent != "":
+			so, what = "a fork without it could begin nowhere", append(what, "what "+in.Agent+" had found")
+		case in.Learning != 0:
+			what = append(what, learning.Name(in.Learning))
 		}
 	}
 	if len(results) > 0 {
 		what = append(what, "row "+rowsOf(results))
 	}
-	return fmt.Errorf("no reply had read %s, so nothing would change without it", strings.Join(what, ", "))
+	return fmt.Errorf("no reply had read %s, so %s", strings.Join(what, ", "), so)
 }
 
-// withoutAgent returns the history without an agent of a stage, as if the chain did not have it.
+// withoutAgent returns the history without an agent of a stage, as if the chain did not have it. Agents that had failed fail again, so
+// another one must have completed or not begun.
 func (h *history) withoutAgent(place string) (*history, error) {
 	rest, mine := *h, func(x *execution) bool { return placeOf(x.name) == place }
 	name, _, _ := strings.Cut(place, "/")
-	switch stage, _ := h.plan.StageOf(name); {
+	stage, _ := h.plan.StageOf(name)
+	first := slices.IndexFunc(h.executions, mine)
+	switch {
 	case len(stage.Agents) < 2:
-		return nil, fmt.Errorf("%s is the only agent of its stage, which would have nothing to do without it", place)
-	case !slices.ContainsFunc(h.executions, mine):
-		return nil, fmt.Errorf("%s did not run", place)
+		return nil, fmt.Errorf("%s cannot be left out: stage %s would have no agent", place, name)
+	case first < 0:
+		return nil, fmt.Errorf("%s cannot be left out: it did not run", place)
+	}
+	run := h.executions[first].run
+	useful := func(a plan.Agent) bool {
+		n := slices.IndexFunc(h.executions, func(x *execution) bool { return x.name == run+"/"+a.Name })
+		return n < 0 || h.executions[n].completed()
+	}
+	removeAgent(&rest.plan, place)
+	if stage, _ = rest.plan.StageOf(name); !slices.ContainsFunc(stage.Agents, useful) {
+		return nil, fmt.Errorf("%s cannot be left out: stage %s would fail, because no other agent had completed", place, name)
 	}
 	rest.executions = slices.DeleteFunc(slices.Clone(h.executions), mine)
-	removeAgent(&rest.plan, place)
 	return &rest, nil
 }
 

@@ -2,6 +2,7 @@ package fork_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -146,12 +147,18 @@ func TestResultsThatAreNotLeftOut(t *testing.T) {
 				"5 (read of collect/Metrics), 6 (read of collect/Metrics), 12 (dispatch_agent of fix/Lead), 14 (read of fix/Lead/Dig-1). " +
 				"Others that can be left out: collect/Logs, collect/Metrics",
 		},
-		"only agent": {chain, rows(), "fix/Lead", "fix/Lead is the only agent of its stage"},
-		"not run":    {chain, rows()[:3], "collect/Metrics", "collect/Metrics did not run"},
-		"last agent": {chain, rows()[:9], "collect/Logs", "no reply had read collect/Logs, so nothing would change without it"},
-		"unknown":    {chain, rows(), "L7", `no result of a tool has the row or call ID "L7"`},
-		"our tool":   {chain, rows(), "12", "a tool of Inquest itself, and cannot be changed"},
-		"a memory":   {remembers, rows(), "3", "collect/Logs keeps a memory of its own, which may have what is left out"},
+		"only agent": {chain, rows(), "fix/Lead", "fix/Lead cannot be left out: stage fix would have no agent"},
+		"not run":    {chain, rows()[:3], "collect/Metrics", "collect/Metrics cannot be left out: it did not run"},
+		"useful agent": {
+			chain, append(slices.Clone(rows()[:8]), rows()[9:]...), "collect/Logs",
+			"collect/Logs cannot be left out: stage collect would fail, because no other agent had completed",
+		},
+		"last agent": {
+			chain, rows()[:9], "collect/Logs", "no reply had read what collect/Logs had found, so a fork without it could begin nowhere",
+		},
+		"unknown":  {chain, rows(), "L7", `no result of a tool has the row or call ID "L7"`},
+		"our tool": {chain, rows(), "12", "a tool of Inquest itself, and cannot be changed"},
+		"a memory": {remembers, rows(), "3", "collect/Logs keeps a memory of its own, which may have what is left out"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -216,7 +223,7 @@ func TestAgentsThatAreLeftOut(t *testing.T) {
 		{Name: "collect/Metrics", LeftOut: plan.LeftOut{Agent: "collect/Metrics"}, From: 10, Again: agent.Usage{ModelCalls: 8}},
 		{
 			Name: "fix/Lead", LeftOut: plan.LeftOut{Agent: "fix/Lead"},
-			Problem: "fix/Lead is the only agent of its stage, which would have nothing to do without it",
+			Problem: "fix/Lead cannot be left out: stage fix would have no agent",
 		},
 	}
 	if diff := cmp.Diff(want, fork.Inputs(chain, all, fork.Agents)); diff != "" {
@@ -234,6 +241,11 @@ func TestAgentsThatAreLeftOut(t *testing.T) {
 	diff := cmp.Diff(parts, f.Parts) + cmp.Diff(agents, p.Stages[0].Agents) + cmp.Diff([]string{"no agent collect/Logs"}, f.Changes())
 	if diff != "" || f.At != "10" || len(fork.Record(all, f)) != 4 {
 		t.Errorf("at %s, %d recorded results: %s", f.At, len(fork.Record(all, f)), diff)
+	}
+	without := slices.DeleteFunc(rows(), func(e transcript.Entry) bool { return e.Execution == "collect/Logs" })
+	again, _, err := fork.Cut(p, without, agent.Fork{At: "fix"})
+	if diff := cmp.Diff([]plan.LeftOut{{Agent: "collect/Logs", Earlier: true}}, again.LeftOut); err != nil || diff != "" {
+		t.Errorf("a fork of the fork: %v: %s", err, diff)
 	}
 	if len(chain.Stages[0].Agents) != 2 {
 		t.Error("the plan of the other investigation changed")

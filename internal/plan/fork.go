@@ -55,6 +55,7 @@ type LeftOut struct {
 	Rows     []int64 `json:"rows,omitempty"`     // the numbers of the results in the other investigation
 	Agent    string  `json:"agent,omitempty"`    // its place: "<stage>/<agent>"
 	Learning int64   `json:"learning,omitempty"` // its ID
+	Earlier  bool    `json:"earlier,omitempty"`  // an agent or learning that the other investigation, a fork itself, leaves out
 }
 
 // String describes it in a line.

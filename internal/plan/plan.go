@@ -72,7 +72,7 @@ type Plan struct {
 // Version is the newest plan version that this program supports. Plans that need nothing newer are still version 1, so
 // that older programs run them. Increase it with every change that an older program must not ignore: a restriction that
 // it would not enforce, or a kind of stage that it would run differently.
-const Version = versionTape
+const Version = versionLeftOut
 
 const (
 	versionPlain = 1
@@ -94,6 +94,8 @@ const (
 	versionGiven = 9
 	// Forks whose calls are answered from results of the other investigation. Older programs would call the tools.
 	versionTape = 10
+	// Forks without an agent or a learning, which older programs would use again after a reset, and could recall.
+	versionLeftOut = 11
 )
 
 // Try removes from the plan of an experiment what would make it known to others, tell its agents of others, or wait for people: see
@@ -159,6 +161,9 @@ func (p Plan) Versioned() Plan {
 		}
 		if p.Fork.Tools != "" {
 			p.Version = versionTape
+		}
+		if slices.ContainsFunc(p.Fork.LeftOut, func(l LeftOut) bool { return l.Tool == "" }) {
+			p.Version = versionLeftOut
 		}
 	}
 	return p

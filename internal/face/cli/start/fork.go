@@ -57,7 +57,8 @@ provider runs work as always.
 
 --leave-out keeps one of these from all agents: the result of a tool with those of all equal calls
 (12, a row), an agent that works beside others (STAGE/AGENT), or a learning in their prompts (L17).
-The fork begins before the first reply that had read it. "starter why ID" does this for each.
+The fork begins before the first reply that had read it. "starter why ID" does this for each
+result or, with its --leave-out, for each agent or learning.
 
 --prompt replaces the system_prompt of an agent or, if it has none, its custom_instructions. The
 agent must make its first model call in the fork.`,
@@ -117,7 +118,7 @@ func (f *forkFlags) read(c *base.CLI, req *agent.Request) (err error) {
 	}
 	if len(req.Fork.LeaveOut) > 0 {
 		if req.Fork.At != "" || len(f.results) > 0 || req.Fork.Tools == agent.ForkLive {
-			return base.Usagef("--leave-out cannot be used with --at, --result or --tools live: the fork begins where it was read")
+			return base.Usagef("--leave-out cannot be used with --at, --result or --tools live: the fork begins where what is left out was read")
 		}
 		req.Fork.Tools = agent.ForkTape
 	}

@@ -240,7 +240,7 @@ func (w *why) estimate(all []without) (total agent.Usage) {
 // cited returns how often claims of the report cite the results of an input.
 func (w *why) cited(ctx context.Context) (func(fork.Input) int, error) {
 	times := map[int64]int{}
-	if w.of.Investigation.Envelope.Evidence != "" {
+	if w.of.Investigation.Envelope.Evidence != "" && w.result.LeaveOut == fork.Results {
 		found, err := w.Client().Evidence(ctx, w.of)
 		if err != nil {
 			return nil, err

@@ -133,7 +133,8 @@ func (f *incidents) Outcome(_ context.Context, id string) (system.Record, error)
 		}
 		r.Report = f.answers(others)
 	case slices.Contains([]string{"4", "dig/Helper", "L7"}, strings.Join(req.Fork.LeaveOut, " ")):
-		r.Report = "## Root cause\n\nThe network."
+		r.Envelope.NotChecked = []record.NotChecked{{Server: "lab", Why: "it was left out"}} // no part of the conclusion
+		r.Report = r.Envelope.NotCheckedParagraph() + "The network."
 	case slices.Equal(req.Fork.LeaveOut, []string{"6"}):
 		r.Status, r.Error = agent.StatusFailed, "no model answered"
 	case req.Fork.At != "":
@@ -217,7 +218,7 @@ func TestWhyWithoutOthers(t *testing.T) {
 
 The conclusion of lab:1: The pool was cut.
 Without dig/Helper: The network.
-Not left out: fix/Last is the only agent of its stage, which would have nothing to do without it
+fix/Last cannot be left out: stage fix would have no agent
 `,
 		"memories": `CHANGED  LEFT OUT
 1/1      L7: The pool is small.

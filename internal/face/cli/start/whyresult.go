@@ -62,9 +62,10 @@ const (
 // maxConclusion limits the conclusions that are compared, in characters.
 const maxConclusion = 1500
 
-// conclusionOf returns the cause in a report, or else the report.
+// conclusionOf returns the cause in a report, or else the report without its caveats: what is left out must not be a difference.
 func conclusionOf(r record.Investigation) string {
-	return clip.Line(cmp.Or(report.BriefOf(r, nil).Cause, strings.TrimSpace(r.Report)), maxConclusion)
+	whole := strings.TrimSpace(strings.TrimPrefix(r.Report, r.Envelope.NotCheckedParagraph()))
+	return clip.Line(cmp.Or(report.BriefOf(r, nil).Cause, whole), maxConclusion)
 }
 
 // rank puts the inputs first without which the conclusion changes most often. It returns how many of their forks were compared.
@@ -126,9 +127,9 @@ func (w *why) print() error {
 	}
 	for _, problem := range slices.Sorted(maps.Keys(untried)) {
 		if what := called(untried[problem]...); !strings.HasPrefix(problem, what) {
-			problem = clip.Line(what, maxValue) + ": " + problem
+			problem = "Not left out: " + clip.Line(what, maxValue) + ": " + problem
 		}
-		lines = append(lines, terminal.CleanLine("Not left out: "+problem))
+		lines = append(lines, terminal.CleanLine(problem))
 	}
 	lines = append(lines, fmt.Sprintf("Used: %s. The forks: starter list --meta why=%s", usageText(r.Used), r.Of))
 	return errors.Join(err, w.Print(lines...))

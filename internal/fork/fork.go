@@ -38,41 +38,23 @@ func Cut(p plan.Plan, entries []transcript.Entry, asked agent.Fork) (f plan.Fork
 	if err == nil && asked.At == "" {
 		asked.At, err = h.readAt(results)
 	}
-	var before func(*execution, *reply) bool
-	switch {
-	case err != nil:
-	case len(asked.LeaveOut) > 0:
-		if f.LeftOut, results, err = h.leftOut(entries, asked.LeaveOut); err == nil {
-			h, before, err = h.leaveOut(f.LeftOut, results)
-		}
-	default:
-		before, err = h.before(asked.At)
-	}
 	if err != nil {
 		return f, nil, err
 	}
 	f.Parts, f.Until = map[string]plan.ForkPart{}, h.last
-	run, row := h.share(before, f.Parts)
-	if stage, ok := h.runOf(asked.At); ok {
-		run = stage
-	}
-	if len(f.LeftOut) > 0 {
-		if row == 0 {
-			return f, nil, nothingChanges(f.LeftOut, results)
-		}
-		asked.At = fmt.Sprint(row)
-	}
-	f.At, err = asked.At, h.dropSubAgents(f.Parts)
-	if len(f.LeftOut) > 0 {
-		withhold(&f, results, entries, texts)
-	} else if err == nil {
-		err = replace(&f, results, entries)
-	}
-	f.Guided = h.goingOn(run, f.Parts)
-	if err == nil {
-		err = h.replacePrompts(&f, asked.Prompts)
+	var run string
+	if len(asked.LeaveOut) == 0 {
+		run, err = h.beginAt(&f, asked.At, results, entries)
+	} else if f.LeftOut, results, err = h.leftOut(entries, asked.LeaveOut); err == nil {
+		var row int64
+		h, run, row, err = h.beginWithout(&f, results, entries, texts)
+		f.At = fmt.Sprint(row)
 	}
 	if err != nil {
+		return f, nil, err
+	}
+	f.Guided = h.goingOn(run, f.Parts)
+	if err := h.replacePrompts(&f, asked.Prompts); err != nil {
 		return f, nil, err
 	}
 	count(&f, entries, texts)
@@ -81,7 +63,7 @@ func Cut(p plan.Plan, entries []transcript.Entry, asked agent.Fork) (f plan.Fork
 		return f, nil, errors.New("no model call comes before that, so there is nothing to share: use `starter rerun` instead")
 	case asked.Guide != "" && len(f.Guided) == 0:
 		return f, nil, errors.New("no agent would read the guidance: all agents of the stage have ended by then. Fork at an earlier place")
-	case asked.At == "" && len(f.Guided) == 0 && h.isLast(run):
+	case f.At == "" && len(f.Guided) == 0 && h.isLast(run):
 		return f, nil, errors.New("all agents have ended, so nothing would be done: give the place to continue from")
 	}
 	f.Left = h.left(entries, f.Parts)
@@ -94,6 +76,23 @@ func Cut(p plan.Plan, entries []transcript.Entry, asked agent.Fork) (f plan.Fork
 		}
 	}
 	return f, texts, nil
+}
+
+// beginAt sets what a fork at a place shares, with other results in it. It returns the stage's run in which the fork begins.
+func (h *history) beginAt(f *plan.Fork, at string, results, entries []transcript.Entry) (run string, err error) {
+	before, err := h.before(at)
+	if err != nil {
+		return "", err
+	}
+	f.At = at
+	run, _ = h.share(before, f.Parts)
+	if stage, ok := h.runOf(at); ok {
+		run = stage
+	}
+	if err := h.dropSubAgents(f.Parts); err != nil {
+		return "", err
+	}
+	return run, replace(f, results, entries)
 }
 
 // Sharing returns which entries a fork shares.

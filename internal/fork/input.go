@@ -78,10 +78,8 @@ func planned(p plan.Plan) (all []Input) {
 			all = append(all, Input{Name: place, LeftOut: plan.LeftOut{Agent: place}})
 		}
 	}
-	if p.Memory != nil && !p.Conversation {
-		for _, l := range p.Memory.Shown {
-			all = append(all, Input{Name: learning.Name(l.ID), LeftOut: plan.LeftOut{Learning: l.ID}, Text: l.Text})
-		}
+	for _, l := range p.LearningsFor(agent.Iterating) {
+		all = append(all, Input{Name: learning.Name(l.ID), LeftOut: plan.LeftOut{Learning: l.ID}, Text: l.Text})
 	}
 	return all
 }
@@ -99,19 +97,10 @@ func equalCalls(results []transcript.Entry) Input {
 // costWithout returns the place of a fork without an input (see Cut), and the usage of the model calls that it repeats. results are those
 // of the input.
 func (h *history) costWithout(in plan.LeftOut, results, entries []transcript.Entry) (from int64, again agent.Usage, err error) {
-	f := plan.Fork{Parts: map[string]plan.ForkPart{}, Until: h.last}
-	h, before, err := h.leaveOut([]plan.LeftOut{in}, results)
-	if err == nil {
-		_, from = h.share(before, f.Parts)
-		err = h.dropSubAgents(f.Parts)
-	}
-	switch {
-	case err != nil:
+	f := plan.Fork{LeftOut: []plan.LeftOut{in}, Parts: map[string]plan.ForkPart{}, Until: h.last}
+	if _, _, from, err = h.beginWithout(&f, results, entries, map[int64]string{}); err != nil {
 		return 0, again, err
-	case from == 0:
-		return 0, again, nothingChanges([]plan.LeftOut{in}, results)
 	}
-	withhold(&f, results, entries, map[int64]string{})
 	if in.Agent != "" {
 		entries = slices.DeleteFunc(slices.Clone(entries), func(e transcript.Entry) bool { return placeOf(e.Execution) == in.Agent })
 	}
@@ -159,15 +148,20 @@ func (h *history) leftOut(entries []transcript.Entry, names []string) (all []pla
 
 // withNames adds to the error about an unknown name which inputs of the plan can be left out.
 func (h *history) withNames(err error, inputs []Input) error {
+	if !errors.Is(err, errNoResult) {
+		return err
+	}
 	var names []string
 	for _, in := range inputs {
-		_, problem := h.withoutAgent(in.Agent)
-		if in.Agent == "" || problem == nil {
-			names = append(names, in.Name)
+		if in.Agent != "" {
+			if _, problem := h.withoutAgent(in.Agent); problem != nil {
+				continue
+			}
 		}
+		names = append(names, in.Name)
 	}
-	if len(names) > 0 && errors.Is(err, errNoResult) {
-		return fmt.Errorf("%w. Others that can be left out: %s", err, strings.Join(names, ", "))
+	if len(names) == 0 {
+		return err
 	}
-	return err
+	return fmt.Errorf("%w. Others that can be left out: %s", err, strings.Join(names, ", "))
 }

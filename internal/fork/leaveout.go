@@ -98,6 +98,25 @@ func (h *history) leaveOut(
 	}, nil
 }
 
+// beginWithout sets what a fork without its LeftOut shares, and puts the notes for shared ones of results into texts. It returns the
+// history as leaveOut does, and the stage's run and the row at which the fork begins.
+func (h *history) beginWithout(
+	f *plan.Fork, results, entries []transcript.Entry, texts map[int64]string,
+) (rest *history, run string, row int64, err error) {
+	rest, before, err := h.leaveOut(f.LeftOut, results)
+	if err != nil {
+		return nil, "", 0, err
+	}
+	if run, row = rest.share(before, f.Parts); row == 0 {
+		return nil, "", 0, nothingChanges(f.LeftOut, results)
+	}
+	if err := rest.dropSubAgents(f.Parts); err != nil {
+		return nil, "", 0, err
+	}
+	withhold(f, results, entries, texts)
+	return rest, run, row, nil
+}
+
 // nothingChanges is the error if no reply had read what is left out.
 func nothingChanges(left []plan.LeftOut, results []transcript.Entry) error {
 	so, what := "nothing would change without it", []string(nil)
@@ -130,8 +149,8 @@ func (h *history) withoutAgent(place string) (*history, error) {
 	}
 	run := h.executions[first].run
 	useful := func(a plan.Agent) bool {
-		n := slices.IndexFunc(h.executions, func(x *execution) bool { return x.name == run+"/"+a.Name })
-		return n < 0 || h.executions[n].completed()
+		x := h.execution(run + "/" + a.Name)
+		return x == nil || x.completed()
 	}
 	removeAgent(&rest.plan, place)
 	if stage, _ = rest.plan.StageOf(name); !slices.ContainsFunc(stage.Agents, useful) {
@@ -158,15 +177,15 @@ func placeOf(execution string) string {
 	return stage + "/" + name
 }
 
-// learns reports whether the agent of an execution has learnings in its prompt: see job.Learned. Dispatched agents begin after the one
-// that dispatches them, which has them, too.
+// learns reports whether the agent of an execution has learnings in its prompt. Dispatched agents begin after the one that dispatches them,
+// which has them, too.
 func (h *history) learns(x *execution) bool {
 	a := h.plan.AgentOf(x.name)
 	if a == nil {
 		return false
 	}
 	row, known := agent.LookupType(a.Type)
-	return known && row.Pattern == agent.Iterating
+	return known && len(h.plan.LearningsFor(row.Pattern)) > 0
 }
 
 // withhold replaces the shared ones of results by a note, and drops their summaries.

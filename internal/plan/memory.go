@@ -1,5 +1,7 @@
 package plan
 
+import "github.com/inquest-dev/inquest/internal/agent"
+
 // Memory says what an investigation's agents get from earlier investigations of the project.
 type Memory struct {
 	// MaxInject is how many learnings are in prompts, and MaxKnown how many the agent that learns is shown.
@@ -14,6 +16,14 @@ type Memory struct {
 	Known []Learning `json:"known,omitempty"`
 	// Trial means that agents cannot look up earlier investigations, and that it does not count as a use of learnings to show them.
 	Trial bool `json:"trial,omitempty"`
+}
+
+// LearningsFor returns the learnings in the prompts of agents with a pattern. Only agents that investigate have any.
+func (p *Plan) LearningsFor(pattern agent.Pattern) []Learning {
+	if p.Memory == nil || p.Conversation || pattern != agent.Iterating {
+		return nil
+	}
+	return p.Memory.Shown
 }
 
 // Embedding is a model that turns texts into vectors. The worker that calls it reads the key from the environment variable

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/inquest-dev/inquest/internal/agent"
 	"github.com/inquest-dev/inquest/internal/kit/clip"
 	"github.com/inquest-dev/inquest/internal/knowledge/learning"
 	"github.com/inquest-dev/inquest/internal/plan"
@@ -107,13 +106,8 @@ func (a *Worker) NoteReads(ctx context.Context, project, investigation string, h
 
 // Learned returns the learnings in the agent's prompt. Only agents that investigate have any, and the one that learns.
 func (j *Job) Learned() []plan.Learning {
-	switch {
-	case j.Plan.Memory == nil || j.Plan.Conversation:
-		return nil
-	case j.Ref.Stage == plan.LearningStage:
-		return j.Plan.Memory.Known
-	case j.Row.Pattern == agent.Iterating:
-		return j.Plan.Memory.Shown
+	if p := j.Plan; j.Ref.Stage == plan.LearningStage && p.Memory != nil && !p.Conversation {
+		return p.Memory.Known
 	}
-	return nil
+	return j.Plan.LearningsFor(j.Row.Pattern)
 }
